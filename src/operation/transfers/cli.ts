@@ -10,8 +10,8 @@ import { STANDARD_INPUT } from '../../platform/files/archive-source.ts';
 import { asCaller } from '../../platform/host/ownership.ts';
 import { counted, formatBytes } from '../../platform/words/phrases.ts';
 import type { Exported } from './exporting.ts';
-import type { Imported } from './importing.ts';
-import type { LetGo, Transfers } from './service.ts';
+import type { Imported, LetGo } from './schemas.ts';
+import type { Transfers } from './service.ts';
 
 interface Services {
   projects: Pick<Projects, 'find' | 'require'>;

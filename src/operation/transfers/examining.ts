@@ -4,7 +4,7 @@
  */
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, conflict } from '../../errors.ts';
-import type { Database } from '../../platform/database/database.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore, StoreName } from '../../platform/files/byte-store.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
@@ -51,7 +51,7 @@ export interface ImportJob {
   size_bytes: number;
   key: MasterKey;
   about: ProjectFile;
-  /** In place of that of the file. */
+  /** In place of that of the file; where it is taken, it gets a number. */
   slug?: string | undefined;
   actor: Actor;
   /** Whether a server may wait for the database meanwhile. */
@@ -76,56 +76,89 @@ export interface Examined {
  * columns do not take, or rows of another build; `conflict` where bytes that are not in it can't be reached.
  */
 export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
-  const reader = new ProjectReader(job.path, job.key, job.name);
   const reach = new Reach(deps, job.about);
   const { read } = deps.database;
   const going = new Map(listGoing(read).map((one) => [one.table, one]));
   let found: Manifest | null = null;
-  let gone: string[] = [];
+  let seal: string | null = null;
+  let gone: readonly string[] = [];
   let rows_found = 0;
   let objects = 0;
+  for await (const held of readAll(job, going, 0)) {
+    if ('manifest' in held) found = held.manifest;
+    else if ('gone' in held) gone = held.gone;
+    else if ('seal' in held) seal = held.seal;
+    else if ('rows' in held) {
+      const { table, columns } = held.going;
+      for (const row of held.rows) checkRow(table, columns, row);
+      rows_found += held.rows.length;
+      if (table === 'objects') await reach.ask(held.rows);
+    } else {
+      await held.reader.read(() => {});
+      objects += 1;
+    }
+  }
+  if (!found || seal === null) throw ofAnotherBuild(job.name, 'no project');
+  checkManifest(found, read, job);
+  reach.check(new Set(gone));
+  return { seal, manifest: found, going, rows: rows_found, objects };
+}
+
+/** Holds the project's own row and its tokens to the same, and what the file says of itself to what it holds. */
+function checkManifest(found: Manifest, read: Tx, { name, about }: ImportJob): void {
+  for (const [table, rows] of [
+    ['projects', [found.project]],
+    ['access_tokens', found.tokens],
+  ] as const) {
+    const columns = listColumns(read, table);
+    for (const row of rows) {
+      if (!fitsTable(columns, row)) throw ofAnotherBuild(name, `${table} with other columns`);
+      checkRow(table, columns, row);
+    }
+  }
+  for (const column of ['id', 'token_hash'])
+    if (new Set(found.tokens.map((token) => token[column])).size < found.tokens.length)
+      throw new AppError('invalid', `The project file ${name} has one token twice, which none has.`);
+  const { public_id } = about.project;
+  const scope = projectScope(public_id);
+  if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))
+    throw ofAnotherBuild(name, 'another project than it says');
+  if (rangesOf(found).some(({ from, to }) => to - from > MOST_NUMBERS))
+    throw ofAnotherBuild(name, 'more rows than any project has');
+}
+
+/** What a file holds, in its order; the bytes of an object are read by whoever gets them. */
+type Held = { manifest: Manifest } | Piece | HeldFile | { gone: readonly string[] } | { seal: string | null };
+
+export interface HeldFile {
+  reader: ProjectReader;
+  id: string;
+  size_bytes: number;
+}
+
+/** Reads all of a file, of which `done_bytes` of twice its size were read before. */
+export async function* readAll(
+  { path, key, name, size_bytes, onProgress }: ImportJob,
+  going: GoingTables,
+  done_bytes: number,
+): AsyncGenerator<Held, void> {
+  const reader = new ProjectReader(path, key, name);
   try {
     for (let entry = await reader.next(); entry; entry = await reader.next()) {
-      if (entry.name === MANIFEST)
-        found = parse(manifest, JSON.parse(await readText(reader, entry.size_bytes)));
-      else if (entry.name === LEFT_OUT)
-        gone = parse(leftOut, JSON.parse(await readText(reader, entry.size_bytes))).objects;
-      else if (isRowsName(entry.name)) {
-        const { going: of, rows } = readPiece(await readText(reader, entry.size_bytes), job.name, going);
-        for (const row of rows) checkRow(of.table, of.columns, row);
-        rows_found += rows.length;
-        if (of.table === 'objects') await reach.ask(rows);
-      } else {
-        if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.name, `the file ${entry.name}`);
-        await reader.read(() => {});
-        objects += 1;
+      const id = blobIdOf(entry.name);
+      if (id !== null) yield { reader, id, size_bytes: entry.size_bytes };
+      else {
+        const text = await readText(reader, entry.size_bytes);
+        if (entry.name === MANIFEST) yield { manifest: parse(manifest, JSON.parse(text)) };
+        else if (entry.name === LEFT_OUT) yield { gone: parse(leftOut, JSON.parse(text)).objects };
+        else if (isRowsName(entry.name)) yield readPiece(text, name, going);
+        else throw ofAnotherBuild(name, `the file ${entry.name}`);
       }
-      job.onProgress(reader.position, 2 * job.size_bytes);
+      onProgress(done_bytes + reader.position, 2 * size_bytes);
     }
-    if (!found || reader.seal === null) throw ofAnotherBuild(job.name, 'no project');
-    for (const [table, rows] of [
-      ['projects', [found.project]],
-      ['access_tokens', found.tokens],
-    ] as const) {
-      const columns = listColumns(read, table);
-      for (const row of rows) {
-        if (!fitsTable(columns, row)) throw ofAnotherBuild(job.name, `${table} with other columns`);
-        checkRow(table, columns, row);
-      }
-    }
-    for (const column of ['id', 'token_hash'])
-      if (new Set(found.tokens.map((token) => token[column])).size < found.tokens.length)
-        throw new AppError('invalid', `The project file ${job.name} has one token twice, which none has.`);
-    const { public_id } = job.about.project;
-    const scope = projectScope(public_id);
-    if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))
-      throw ofAnotherBuild(job.name, 'another project than it says');
-    if (rangesOf(found).some(({ from, to }) => to - from > MOST_NUMBERS))
-      throw ofAnotherBuild(job.name, 'more rows than any project has');
-    reach.check(new Set(gone));
-    return { seal: reader.seal, manifest: found, going, rows: rows_found, objects };
+    yield { seal: reader.seal };
   } catch (error) {
-    if (error instanceof SyntaxError) throw ofAnotherBuild(job.name, 'what is no JSON');
+    if (error instanceof SyntaxError) throw ofAnotherBuild(name, 'what is no JSON');
     throw error;
   } finally {
     reader.close();
@@ -139,7 +172,7 @@ function ofAnotherBuild(name: string, what: string): AppError {
   );
 }
 
-export async function readText(reader: ProjectReader, size_bytes: number): Promise<string> {
+async function readText(reader: ProjectReader, size_bytes: number): Promise<string> {
   if (size_bytes > MAX_PIECE_BYTES) throw ofAnotherBuild(reader.name, 'a piece of a size that none has');
   const bytes = Buffer.allocUnsafe(size_bytes);
   let at = 0;
@@ -156,7 +189,7 @@ export interface Piece {
 }
 
 /** The rows of a piece. Throws AppError `invalid` for a table or columns that this build does not have. */
-export function readPiece(text: string, name: string, tables: GoingTables): Piece {
+function readPiece(text: string, name: string, tables: GoingTables): Piece {
   const [head = '', ...lines] = text.trimEnd().split('\n');
   const said: unknown = JSON.parse(head);
   const table = isPlainObject(said) ? String(said.table) : '';

@@ -24,6 +24,7 @@ import { lineOf } from './arriving.ts';
 import { LEFT_OUT, MANIFEST, type ProjectFile, ProjectWriter, rowsName } from './format.ts';
 import { type Manifest, readManifest } from './manifest-store.ts';
 import type { Going, Ranges } from './rows-store.ts';
+import type { Written } from './schemas.ts';
 import { type BytesRow, findBytes, listBytes, readContents, sumBytes } from './store.ts';
 
 const WHAT = 'an export';
@@ -49,16 +50,8 @@ export interface ExportJob {
   onProgress: OnProgress;
 }
 
-export interface Exported {
+export interface Exported extends Written {
   file: string;
-  size_bytes: number;
-  rows: number;
-  objects: number;
-  object_bytes: number;
-  /** Objects whose bytes are in the object store, and not in the file. */
-  stored_objects: number;
-  /** Objects that are not in the file, as they were deleted meanwhile, or their bytes were gone or damaged. */
-  left_out: string[];
 }
 
 /** Throws AppError `conflict` where the file is there, `invalid` where its folder is not. */
@@ -81,7 +74,7 @@ export async function writeProject(job: ExportJob): Promise<Exported> {
         rmSync(partial, { force: true });
         return openSync(partial, 'wx+', 0o600);
       });
-      let exported: Omit<Exported, 'file'>;
+      let exported: Written;
       try {
         exported = await new Export(sqlite, fd, job).write();
       } finally {
@@ -104,7 +97,7 @@ export async function writeProject(job: ExportJob): Promise<Exported> {
 
 class Export {
   readonly #writer: ProjectWriter;
-  readonly #written: Omit<Exported, 'file' | 'size_bytes'> = {
+  readonly #written: Omit<Written, 'size_bytes'> = {
     rows: 0,
     objects: 0,
     object_bytes: 0,
@@ -123,7 +116,7 @@ class Export {
     this.#total_bytes = sumBytes(sqlite, job.project_id, job.about.with_store);
   }
 
-  async write(): Promise<Omit<Exported, 'file'>> {
+  async write(): Promise<Written> {
     const { project_id, ranges, wrapKeys } = this.job;
     // Until its end, all that is read is of one committed state.
     this.sqlite.run('BEGIN');

@@ -16,27 +16,13 @@ import { publish, requireRoom, withScratch } from '../../platform/host/scratch.t
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
-import type { Exported } from './exporting.ts';
 import { openAbout, projectFile, WrongPassphrase } from './format.ts';
-import { IMPORT_SPARE_BYTES, type Imported } from './importing.ts';
-import type { Coming, Transfers } from './service.ts';
+import { IMPORT_SPARE_BYTES } from './importing.ts';
+import type { Coming, FileRecord, Imported, UnderWay, Written } from './schemas.ts';
+import type { Transfers } from './service.ts';
 
 /** Decision: a project file that the server keeps is on its way; to come, it may take as long (100 GB at 10 Mbit/s). */
 const TRANSFER_FILE_MS = 24 * 3_600_000;
-
-export interface FileRecord {
-  id: string;
-  size_bytes: number;
-  created_at: string;
-  expires_at: string;
-  project: { public_id: string; name: string; slug: string };
-}
-
-type Work = 'export' | 'check' | 'import';
-export interface UnderWay {
-  work: Work | null;
-  percent: number | null;
-}
 
 interface Deps {
   transfers: Pick<Transfers, 'export' | 'check' | 'import'>;
@@ -101,7 +87,7 @@ export class ProjectFiles {
   async export(
     project: Parameters<Transfers['export']>[0],
     how: { passphrase: string; is_copy: boolean; with_store: boolean; actor: Actor },
-  ): Promise<FileRecord & Omit<Exported, 'file'>> {
+  ): Promise<FileRecord & Written> {
     return this.#work('export', async (onProgress) => {
       const { id, path } = this.#fresh();
       const { file: _, ...exported } = await this.deps.transfers.export(project, {
@@ -193,7 +179,10 @@ export class ProjectFiles {
     }
   }
 
-  async #work<T>(work: Work, act: (onProgress: OnProgress) => Promise<T>): Promise<T> {
+  async #work<T>(
+    work: NonNullable<UnderWay['work']>,
+    act: (onProgress: OnProgress) => Promise<T>,
+  ): Promise<T> {
     if (this.#under_way.work !== null) throw busy();
     this.#under_way = { work, percent: 0 };
     try {

@@ -10,7 +10,6 @@ import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
 import { insertRecord } from '../../platform/database/records.ts';
-import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore } from '../../platform/files/byte-store.ts';
 import { lacksCharset } from '../../platform/files/media-types.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
@@ -20,22 +19,21 @@ import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
-import { parse } from '../../platform/http/schema.ts';
 import { Arrival, namedBy, type Range } from './arriving.ts';
 import {
   type Examined,
+  type HeldFile,
   type ImportDeps,
   type ImportJob,
   keepsPlace,
   type Piece,
-  readPiece,
-  readText,
+  readAll,
   storeOf,
 } from './examining.ts';
-import { isRowsName, LEFT_OUT, leftOut, ProjectReader } from './format.ts';
 import type { Numbered } from './inventory-tables.ts';
 import { type Manifest, rangesOf } from './manifest-store.ts';
 import type { Going, Row } from './rows-store.ts';
+import type { Imported, Missing } from './schemas.ts';
 import * as store from './store.ts';
 
 /** What an import leaves free on the disk: for the server, and for taking out again what was written. */
@@ -48,28 +46,6 @@ const IMPORT_PIECE_ROWS = 100;
 const AT_ONCE = 8;
 /** Files up to this size are held in memory until then. */
 const HELD_FILE_BYTES = 1024 * 1024;
-
-/** What the project refers to and is not here: listed, never made. */
-export interface Missing {
-  people: string[];
-  domains: string[];
-  mailboxes: string[];
-  /** One that is another project's here, or this Satchel's own. */
-  link_domains: string[];
-  ai_accounts: string[];
-  database_projects: string[];
-}
-
-export interface Imported {
-  id: number;
-  public_id: string;
-  slug: string;
-  name: string;
-  rows: number;
-  objects: number;
-  tokens: number;
-  missing: Missing;
-}
 
 /** The numbers that things of ours have here, by those that they have where the file comes from. */
 function here<T extends { id: number }>(
@@ -150,26 +126,19 @@ export class Import {
 
   /** Takes everything in and shows it. If it throws, nobody saw anything: the caller takes it out. */
   async run(): Promise<Imported> {
-    const { path, key, name, size_bytes, onProgress } = this.job;
-    const reader = new ProjectReader(path, key, name);
-    let gone: string[] = [];
+    const { job, examined } = this;
+    let gone: readonly string[] = [];
     try {
-      for (let entry = await reader.next(); entry; entry = await reader.next()) {
-        const id = blobIdOf(entry.name);
-        if (id !== null) await this.#takeFile(reader, id, entry.size_bytes);
-        else {
-          const text = await readText(reader, entry.size_bytes);
-          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, name, this.examined.going));
-          else if (entry.name === LEFT_OUT) gone = parse(leftOut, JSON.parse(text)).objects;
-        }
-        onProgress(size_bytes + reader.position, 2 * size_bytes);
+      for await (const held of readAll(job, examined.going, job.size_bytes)) {
+        if ('rows' in held) await this.#takeRows(held);
+        else if ('reader' in held) await this.#takeFile(held);
+        else if ('gone' in held) gone = held.gone;
+        else if ('seal' in held && held.seal !== examined.seal)
+          throw new AppError('invalid', `${job.name} was changed while it was read.`);
       }
       await Promise.all(this.#under_way);
-      if (reader.seal !== this.examined.seal)
-        throw new AppError('invalid', `${name} was changed while it was read.`);
     } finally {
       await Promise.allSettled(this.#under_way);
-      reader.close();
     }
     for (let from = 0; from < gone.length; from += SWEEP_BATCH)
       await this.#write((tx) => {
@@ -240,7 +209,7 @@ export class Import {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
-  async #takeFile(reader: ProjectReader, id: string, size_bytes: number): Promise<void> {
+  async #takeFile({ reader, id, size_bytes }: HeldFile): Promise<void> {
     const { blobs, bytes, database } = this.deps;
     const row = store.findArrivingObject(database.read, id, this.#id);
     if (!row && !store.findPin(database.read, id, this.#id)) {

@@ -3,65 +3,9 @@ import type { Projects } from '../../access/projects/service.ts';
 import { MAX_NAME_CHARS, MIN_TRANSFER_PASSPHRASE_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
-import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
-import type { FileRecord } from './files.ts';
+import { t, text } from '../../platform/http/schema.ts';
+import { coming, exported, type FileRecord, imported, let_go, project_file, under_way } from './schemas.ts';
 import type { Transfers } from './service.ts';
-
-const of_project = { public_id: t.String(), name: t.String(), slug: t.String() };
-const file_fields = {
-  id: ulid(),
-  size_bytes: t.Integer(),
-  created_at: dateTime(),
-  expires_at: dateTime(),
-  project: t.Object(of_project),
-};
-const project_file = named('ProjectFile', t.Object(file_fields));
-const exported = named(
-  'ExportedProject',
-  t.Object({
-    ...file_fields,
-    rows: t.Integer(),
-    objects: t.Integer({ description: 'Files whose bytes are in it.' }),
-    object_bytes: t.Integer(),
-    stored_objects: t.Integer({ description: 'Files whose bytes are in the object store, and not in it.' }),
-    left_out: t.Array(t.String(), {
-      description: 'Objects that were deleted meanwhile, or whose bytes were gone or damaged already.',
-    }),
-  }),
-);
-const names = () => t.Array(t.String());
-const what_comes = {
-  rows: t.Integer(),
-  objects: t.Integer(),
-  tokens: t.Integer(),
-  missing: t.Object(
-    {
-      people: names(),
-      domains: names(),
-      mailboxes: names(),
-      link_domains: names(),
-      ai_accounts: names(),
-      database_projects: names(),
-    },
-    { description: 'What it refers to and is not here: listed, never made.' },
-  ),
-};
-const coming = named('ComingProject', t.Object({ ...of_project, ...what_comes }));
-const imported = named('ImportedProject', t.Object({ id: t.Integer(), ...of_project, ...what_comes }));
-const let_go = named(
-  'ProjectLetGo',
-  t.Object({
-    schedules: t.Integer(),
-    sequences: t.Integer(),
-    broadcasts: t.Integer(),
-    jobs: t.Integer({ description: 'Mail and other work that waited.' }),
-    stayed: t.Array(t.Object({ kind: t.String(), id: t.String(), reason: t.String() })),
-  }),
-);
-const under_way = named(
-  'ProjectMove',
-  t.Object({ work: nullable(oneOf(['export', 'check', 'import'])), percent: nullable(t.Integer()) }),
-);
 
 /** More than anybody types. */
 const MAX_PASSPHRASE_CHARS = 1_000;

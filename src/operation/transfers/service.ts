@@ -20,21 +20,14 @@ import { countCodePoints, parse } from '../../platform/http/schema.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
-import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { counted } from '../../platform/words/phrases.ts';
-import { examine, type ImportDeps, keepsPlace } from './examining.ts';
+import { examine, type ImportDeps, type ImportJob, keepsPlace } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
 import { ProjectFiles } from './files.ts';
 import { openAbout, type ProjectFile, projectFile, WrongPassphrase } from './format.ts';
-import {
-  IMPORT_SPARE_BYTES,
-  Import,
-  type Imported,
-  type Missing,
-  missingOf,
-  refuseKnown,
-} from './importing.ts';
+import { IMPORT_SPARE_BYTES, Import, missingOf, refuseKnown } from './importing.ts';
 import { listGoing, selectRanges } from './rows-store.ts';
+import type { Coming, Imported, LetGo } from './schemas.ts';
 import * as store from './store.ts';
 
 /** Rows that one transaction of an undone import takes out. */
@@ -71,30 +64,12 @@ export interface TransfersDeps extends ImportDeps {
   contacts: { sweep(): Promise<void> };
 }
 
-/** What did not go on, and why. */
-interface Stayed {
-  kind: string;
-  id: string;
-  reason: string;
-}
-
-/** What a file holds, before it is imported. */
-export interface Coming {
-  public_id: string;
-  name: string;
-  slug: string;
-  rows: number;
-  objects: number;
-  tokens: number;
-  missing: Missing;
-}
-
-export interface LetGo {
-  schedules: number;
-  sequences: number;
-  broadcasts: number;
-  jobs: number;
-  stayed: Stayed[];
+/** A file that is to be imported. */
+interface ToImport extends Pick<ImportJob, 'slug' | 'actor' | 'onProgress'> {
+  file: string;
+  /** What messages call it; its path unless given. */
+  name?: string;
+  passphrase: string;
 }
 
 export class Transfers {
@@ -144,6 +119,7 @@ export class Transfers {
     });
     if (!how.is_copy) await this.#waitForEnds(project);
     const { public_id, name, slug } = project;
+    const { object_store: place } = config;
     const job: ExportJob = {
       data_dir: config.data_dir,
       file,
@@ -154,7 +130,7 @@ export class Transfers {
         project: { public_id, name, slug },
         salt,
         key_id: key.id,
-        store: config.object_store && placeOf(config.object_store),
+        store: place && { bucket: place.bucket, prefix: place.prefix },
         with_store: how.with_store,
       },
       going: listGoing(database.read),
@@ -197,40 +173,24 @@ export class Transfers {
    * damaged or changed file, or one of another build; `conflict` where the project is here or its bytes can't
    * be reached.
    */
-  async import(of: {
-    file: string;
-    /** What messages call it; its path unless given. */
-    name?: string;
-    passphrase: string;
-    /** In place of the one in the file; where it is taken, it gets a number. */
-    slug?: string | undefined;
-    actor: Actor;
-    onProgress: OnProgress;
-  }): Promise<Imported> {
-    const { actor, onProgress } = of;
+  async import(of: ToImport): Promise<Imported> {
     const { config, bytes } = this.deps;
-    const path = resolve(of.file);
-    const { name = path } = of;
-    const { about, size_bytes } = openAbout(path, name);
-    const said = parse(projectFile, about);
-    const key = await keyOf(said, of.passphrase, name);
+    const job = await this.#open(of);
+    const { about } = job;
     const lock = lockImports(config.data_dir);
     if (!lock) throw conflict('Another project is being imported: wait for its end.');
     try {
       await this.#removeAll();
       // Those of a deletion that was cut off: they may be the very ones that come back.
       await this.deps.contacts.sweep();
-      const { slug } = of;
-      const is_served = isServed(config.data_dir);
-      const job = { path, name, size_bytes, key, about: said, slug, actor, is_served, onProgress };
-      refuseKnown(this.deps.database.read, said.project.public_id);
+      refuseKnown(this.deps.database.read, about.project.public_id);
       const examined = await examine(this.deps, job);
-      requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
-      if (!keepsPlace(this.deps, said)) await bytes.requirePlace(bytes.current.name);
+      requireRoom(config.data_dir, job.size_bytes + IMPORT_SPARE_BYTES, 'an import');
+      if (!keepsPlace(this.deps, about)) await bytes.requirePlace(bytes.current.name);
       try {
         return await (await Import.begin(this.deps, job, examined)).run();
       } catch (error) {
-        throw await this.#takeOut(said, error);
+        throw await this.#takeOut(about, error);
       }
     } finally {
       lock.release();
@@ -241,28 +201,25 @@ export class Transfers {
    * What an import of a file would bring, and what it would miss here. Throws AppError as `import` does: `invalid` for a wrong
    * passphrase or a file that is damaged, `conflict` where the project is here. Writes nothing.
    */
-  async check(of: {
-    file: string;
-    passphrase: string;
-    actor: Actor;
-    onProgress: OnProgress;
-  }): Promise<Coming> {
-    const { database, config } = this.deps;
-    const path = resolve(of.file);
-    const { about, size_bytes } = openAbout(path);
-    const said = parse(projectFile, about);
-    const key = await keyOf(said, of.passphrase, path);
-    refuseKnown(database.read, said.project.public_id);
-    const is_served = isServed(config.data_dir);
-    const job = { ...of, path, name: path, size_bytes, key, about: said, is_served };
+  async check(of: ToImport): Promise<Coming> {
+    const { read } = this.deps.database;
+    const job = await this.#open(of);
+    const { project } = job.about;
+    refuseKnown(read, project.public_id);
     const { manifest, rows, objects } = await examine(this.deps, job);
-    return {
-      ...said.project,
-      rows,
-      objects,
-      tokens: manifest.tokens.length,
-      missing: missingOf(database.read, manifest),
-    };
+    const { length: tokens } = manifest.tokens;
+    return { ...project, rows, objects, tokens, missing: missingOf(read, manifest) };
+  }
+
+  /** Throws AppError `invalid` for what is no project file, and for a wrong passphrase. */
+  async #open({ file, passphrase, ...of }: ToImport): Promise<ImportJob> {
+    const path = resolve(file);
+    const { name = path } = of;
+    const { about: said, size_bytes } = openAbout(path, name);
+    const about = parse(projectFile, said);
+    const key = await deriveMasterKey(passphrase, about.salt);
+    if (key.id !== about.key_id) throw new WrongPassphrase(name);
+    return { ...of, path, name, size_bytes, key, about, is_served: isServed(this.deps.config.data_dir) };
   }
 
   /** Takes out what an import wrote that failed; the error says so. */
@@ -346,16 +303,6 @@ export class Transfers {
     engine.wake();
     return result;
   }
-}
-
-function placeOf({ bucket, prefix }: { bucket: string; prefix: string }) {
-  return { bucket, prefix };
-}
-
-async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, name: string): Promise<MasterKey> {
-  const key = await deriveMasterKey(passphrase, salt);
-  if (key.id === key_id) return key;
-  throw new WrongPassphrase(name);
 }
 
 /** Has what imports left that broke off, and files whose day is over, removed by the clock. */
