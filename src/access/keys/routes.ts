@@ -1,6 +1,7 @@
 /** The management plane's endpoints of API keys. */
 import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { warnedReply } from '../../platform/http/second-names.ts';
@@ -24,8 +25,7 @@ interface Named {
   caller: ManagementCaller;
 }
 
-const KEYS = '/projects/:project/api-keys';
-const KEY = `${KEYS}/:apiKey`;
+const KEY = '/projects/:project/api-keys/:apiKey';
 
 export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[] {
   const { keys, projects } = services;
@@ -34,7 +34,7 @@ export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[]
   const key = ({ ctx, caller }: Named): KeyRow =>
     keys.getFor(caller, ctx.params.project ?? '', ctx.params.apiKey ?? '');
   return [
-    ...collectionRoutes(keys, project),
+    ...keyRecordRoutes(keys, project, key),
     ...singleKeyRoutes(keys, key),
     managementRoute({
       method: 'POST',
@@ -50,26 +50,26 @@ export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[]
   ];
 }
 
-function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Route[] {
-  return [
-    managementRoute({
-      method: 'GET',
-      path: KEYS,
-      tag: 'API keys',
+function keyRecordRoutes(
+  keys: Keys,
+  project: (named: Named) => ProjectRow,
+  key: (named: Named) => KeyRow,
+): Route[] {
+  return recordRoutes(managementRoute, {
+    path: KEY,
+    tag: 'API keys',
+    shown: keyRecord,
+    load: key,
+    list: {
       summary: 'List the keys of a project',
       query: t.Object(pageQuery),
-      response: t.Array(keyRecord),
       load: project,
       handle: ({ resource, query }) => keys.list(resource, query),
-    }),
-    managementRoute({
-      method: 'POST',
-      path: KEYS,
-      tag: 'API keys',
+    },
+    create: {
       summary: 'Make a key',
       description:
         '`plaintext_key` is the key itself. Flags that are left out are false. The second active key of one name draws a `Warning`.',
-      status: 201,
       body: createKeyBody,
       example: { name: 'web', can_read: true, can_write: true, can_send_emails: true },
       response: keyWithPlaintext,
@@ -78,43 +78,29 @@ function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Ro
         const made = await keys.create(actorOf(caller, ctx.ip), resource, body);
         return warnedReply(made, 'key', keys.isSecond({ project_id: resource.id, name: made.name }));
       },
-    }),
-  ];
-}
-
-function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
-  return [
-    managementRoute({
-      method: 'GET',
-      path: KEY,
-      tag: 'API keys',
+    },
+    read: {
       summary: 'Read a key',
       unversioned: ['origins_count', 'purpose', 'last_used_at'],
-      response: keyRecord,
-      load: key,
       handle: ({ resource }) => keys.present(resource),
-    }),
-    managementRoute({
-      method: 'PATCH',
-      path: KEY,
-      tag: 'API keys',
+    },
+    change: {
       summary: 'Change a key',
       description: 'Only what is sent changes; `permissions` is replaced as a whole. null clears a limit.',
       body: updateKeyBody,
       example: { rate_limit_per_minute: 300 },
-      response: keyRecord,
-      load: key,
       handle: ({ caller, ctx, resource, body }) => keys.update(actorOf(caller, ctx.ip), resource, body),
-    }),
-    managementRoute({
-      method: 'DELETE',
-      path: KEY,
-      tag: 'API keys',
+    },
+    remove: {
       summary: 'Delete a key',
       response: deletedKey,
-      load: key,
       handle: ({ caller, ctx, resource }) => keys.remove(actorOf(caller, ctx.ip), resource),
-    }),
+    },
+  });
+}
+
+function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
+  return [
     managementRoute({
       method: 'POST',
       path: `${KEY}/why`,

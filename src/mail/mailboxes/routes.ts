@@ -4,6 +4,7 @@ import { invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
 import { listProviders } from './relay-providers.ts';
@@ -56,16 +57,43 @@ const CHANGING_BY_ITSELF = [
 ];
 
 export function mailboxRoutes(services: Needs): Route[] {
-  return [...collectionRoutes(services), ...relayRoutes(services), ...singleMailboxRoutes(services)];
-}
-
-function collectionRoutes({ mailboxes, projects }: Needs): Route[] {
+  const { mailboxes } = services;
+  const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
   return [
+    ...mailboxRecordRoutes(services, load),
+    ...relayRoutes(services),
     managementRoute({
-      method: 'GET',
-      path: '/mailboxes',
+      method: 'POST',
+      path: `${MAILBOX}/test`,
       needs,
       tag,
+      summary: 'Send a message through a mailbox',
+      description: `${NAMED_BY} At once, whatever its state; answers what its relay said, which may be a refusal.`,
+      body: mailboxTestBody,
+      example: { to: 'me@example.org' },
+      response: mailboxTest,
+      load,
+      handle: ({ resource, body }) => mailboxes.test(resource.address, body.to),
+    }),
+  ];
+}
+
+function mailboxRecordRoutes(
+  { mailboxes, projects, emails }: Needs,
+  load: (of: { ctx: RequestContext }) => ReturnType<Mailboxes['require']>,
+): Route[] {
+  const detailsOf = (record: MailboxRecord) => ({
+    ...record,
+    waiting_emails: emails.countWaitingFor([record.id]),
+  });
+  return recordRoutes(managementRoute, {
+    path: MAILBOX,
+    tag,
+    needs,
+    shown: mailboxDetails,
+    load,
+    errorsIn: ({ current, body }) => errorsInMailbox(body, current),
+    list: {
       summary: 'List mailboxes',
       description: 'Those of the default domain first, with what each sent today and how its relay is.',
       query: t.Object({
@@ -84,28 +112,50 @@ function collectionRoutes({ mailboxes, projects }: Needs): Route[] {
               : { project_id: projects.requireFor(caller, query.project).id },
           ),
         ),
-    }),
-    managementRoute({
-      method: 'POST',
-      path: '/mailboxes',
-      needs,
-      tag,
+    },
+    create: {
       summary: 'Add a mailbox',
       description:
         'An address of a sending domain, with the relay that takes its mail, in parts or as an URL (`smtp_url`), or with ' +
         '`capture: true`, which stands in for a relay where the domain has none.',
-      status: 201,
       body: newMailbox,
       example: { address: 'hello@mail.example.com', capture: true, for: ['transactional'] },
       response: mailboxRecord,
-      errorsIn: ({ body }) => errorsInMailbox(body, null),
       handle({ caller, ctx, body }) {
         const { address, ...sent } = body;
         const { relay = null, ...settings } = readMailbox(sent, null);
         return mailboxes.add(actorOf(caller, ctx.ip), { ...settings, address, relay });
       },
-    }),
-  ];
+    },
+    read: {
+      summary: 'Read a mailbox',
+      unversioned: CHANGING_BY_ITSELF,
+      description: `${NAMED_BY} \`waiting_emails\` would have to find another mailbox if it were deleted.`,
+      handle: ({ resource }) => detailsOf(mailboxes.show(resource)),
+    },
+    change: {
+      summary: 'Change a mailbox',
+      description:
+        `${NAMED_BY} Only what is sent changes, of a relay's parts too, from the next mail on. A password goes along to no other ` +
+        'host. `state: active` ends its rest after failures.',
+      body: mailboxChanges,
+      example: { daily_limit: 2000 },
+      handle: async ({ caller, ctx, resource, body }) =>
+        detailsOf(
+          await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, resource)),
+        ),
+    },
+    remove: {
+      summary: 'Delete a mailbox',
+      description: `${NAMED_BY} Mails that wait for it find another mailbox or fail; the count tells how many.`,
+      response: removedMailbox,
+      async handle({ caller, ctx, resource }) {
+        const waiting_emails = emails.countWaitingFor([resource.id]);
+        await mailboxes.remove(actorOf(caller, ctx.ip), resource.address);
+        return { deleted: true, cascade: { waiting_emails } };
+      },
+    },
+  });
 }
 
 function relayRoutes({ mailboxes }: Needs): Route[] {
@@ -143,75 +193,6 @@ function relayRoutes({ mailboxes }: Needs): Route[] {
       description: 'Parts to fill a `relay` with; user and password are those of your account.',
       response: t.Array(relayProvider),
       handle: listProviders,
-    }),
-  ];
-}
-
-function singleMailboxRoutes({ mailboxes, emails }: Needs): Route[] {
-  const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
-  const detailsOf = (record: MailboxRecord) => ({
-    ...record,
-    waiting_emails: emails.countWaitingFor([record.id]),
-  });
-  return [
-    managementRoute({
-      method: 'GET',
-      path: MAILBOX,
-      needs,
-      tag,
-      summary: 'Read a mailbox',
-      unversioned: CHANGING_BY_ITSELF,
-      description: `${NAMED_BY} \`waiting_emails\` would have to find another mailbox if it were deleted.`,
-      response: mailboxDetails,
-      load,
-      handle: ({ resource }) => detailsOf(mailboxes.show(resource)),
-    }),
-    managementRoute({
-      method: 'PATCH',
-      path: MAILBOX,
-      needs,
-      tag,
-      summary: 'Change a mailbox',
-      description:
-        `${NAMED_BY} Only what is sent changes, of a relay's parts too, from the next mail on. A password goes along to no other ` +
-        'host. `state: active` ends its rest after failures.',
-      body: mailboxChanges,
-      example: { daily_limit: 2000 },
-      response: mailboxDetails,
-      load,
-      errorsIn: ({ body, resource }) => errorsInMailbox(body, resource),
-      handle: async ({ caller, ctx, resource, body }) =>
-        detailsOf(
-          await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, resource)),
-        ),
-    }),
-    managementRoute({
-      method: 'DELETE',
-      path: MAILBOX,
-      needs,
-      tag,
-      summary: 'Delete a mailbox',
-      description: `${NAMED_BY} Mails that wait for it find another mailbox or fail; the count tells how many.`,
-      response: removedMailbox,
-      load,
-      async handle({ caller, ctx, resource }) {
-        const waiting_emails = emails.countWaitingFor([resource.id]);
-        await mailboxes.remove(actorOf(caller, ctx.ip), resource.address);
-        return { deleted: true, cascade: { waiting_emails } };
-      },
-    }),
-    managementRoute({
-      method: 'POST',
-      path: `${MAILBOX}/test`,
-      needs,
-      tag,
-      summary: 'Send a message through a mailbox',
-      description: `${NAMED_BY} At once, whatever its state; answers what its relay said, which may be a refusal.`,
-      body: mailboxTestBody,
-      example: { to: 'me@example.org' },
-      response: mailboxTest,
-      load,
-      handle: ({ resource, body }) => mailboxes.test(resource.address, body.to),
     }),
   ];
 }

@@ -3,6 +3,7 @@ import type { Projects } from '../../access/projects/service.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
 import {
@@ -32,7 +33,7 @@ const DOMAIN = '/sending-domains/:name';
 
 export function sendingDomainRoutes(services: Needs): Route[] {
   const load = ({ ctx }: { ctx: RequestContext }) => services.sending_domains.get(ctx.params.name ?? '');
-  return [...collectionRoutes(services), ...singleDomainRoutes(services, load), ...dnsRoutes(services, load)];
+  return [...domainRecordRoutes(services, load), ...dnsRoutes(services, load)];
 }
 
 type Load = (input: { ctx: RequestContext }) => DomainRecord;
@@ -41,13 +42,22 @@ function actor({ caller, ctx }: { caller: ManagementCaller; ctx: RequestContext 
   return actorOf(caller, ctx.ip);
 }
 
-function collectionRoutes({ sending_domains, projects }: Needs): Route[] {
-  return [
-    managementRoute({
-      method: 'GET',
-      path: '/sending-domains',
-      needs,
-      tag,
+function domainRecordRoutes({ sending_domains, projects, mailboxes, emails }: Needs, load: Load): Route[] {
+  const countWaiting = (name: string): number => {
+    const ids = mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
+    return emails.countWaitingFor(ids);
+  };
+  const detailsOf = (name: string) => ({
+    ...sending_domains.show(name),
+    waiting_emails: countWaiting(name),
+  });
+  return recordRoutes(managementRoute, {
+    path: DOMAIN,
+    tag,
+    needs,
+    shown: domainDetails,
+    load,
+    list: {
       summary: 'List sending domains',
       description: 'The default first.',
       query: t.Object({
@@ -66,79 +76,44 @@ function collectionRoutes({ sending_domains, projects }: Needs): Route[] {
               : { project_id: projects.requireFor(caller, query.project).id },
           ),
         ),
-    }),
-    managementRoute({
-      method: 'POST',
-      path: '/sending-domains',
-      needs,
-      tag,
+    },
+    create: {
       summary: 'Add a sending domain',
       description: 'Makes its DKIM key and answers the DNS records to publish.',
-      status: 201,
       body: newDomain,
       example: { name: 'news.example.com' },
       response: addedDomain,
       handle: (input) => sending_domains.add(actor(input), input.body),
-    }),
-  ];
-}
-
-function singleDomainRoutes({ sending_domains, mailboxes, emails }: Needs, load: Load): Route[] {
-  const countWaiting = (name: string): number => {
-    const ids = mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
-    return emails.countWaitingFor(ids);
-  };
-  const detailsOf = (name: string) => ({
-    ...sending_domains.show(name),
-    waiting_emails: countWaiting(name),
-  });
-  return [
-    managementRoute({
-      method: 'GET',
-      path: DOMAIN,
-      needs,
-      tag,
+    },
+    read: {
       summary: 'Read a sending domain',
       unversioned: ['waiting_emails', 'mailboxes', 'is_verified', 'verified_at'],
       description:
         'With the DNS records to publish; nothing is looked up. `mailboxes` go when it is deleted, and `waiting_emails` would ' +
         'have to find another mailbox then.',
-      response: domainDetails,
-      load,
       handle: ({ resource }) => detailsOf(resource.name),
-    }),
-    managementRoute({
-      method: 'PATCH',
-      path: DOMAIN,
-      needs,
-      tag,
+    },
+    change: {
       summary: 'Change a sending domain',
       body: domainChanges,
       example: { is_active: true },
-      response: domainDetails,
-      load,
       async handle(input) {
         await sending_domains.change(actor(input), input.resource.name, input.body);
         return detailsOf(input.resource.name);
       },
-    }),
-    managementRoute({
-      method: 'DELETE',
-      path: DOMAIN,
-      needs,
-      tag,
+    },
+    remove: {
       summary: 'Delete a sending domain',
       description:
         'Its mailboxes and its DKIM key go along; mails that wait for them find another mailbox or fail. The counts tell how many.',
       response: removedDomain,
-      load,
       async handle(input) {
         const waiting_emails = countWaiting(input.resource.name);
         const removed = await sending_domains.remove(actor(input), input.resource.name);
         return { deleted: true, cascade: { mailboxes: removed.removed_mailboxes, waiting_emails } };
       },
-    }),
-  ];
+    },
+  });
 }
 
 function dnsRoutes({ sending_domains }: Needs, load: Load): Route[] {

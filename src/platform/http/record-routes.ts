@@ -17,7 +17,7 @@ type Maker<C, N> = <Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R> & { needs: readonly N[]; mirror?: Mirror },
 ) => Route | readonly Route[];
 
-interface RecordSpec<C, N, R, Q extends TSchema, B extends TSchema, P extends TSchema, D extends TSchema> {
+interface RecordSpec<C, N, A, R, Q extends TSchema, B extends TSchema, P extends TSchema, D extends TSchema> {
   /** Of one record: `/webhooks/:webhook`. */
   path: string;
   tag: string;
@@ -34,10 +34,11 @@ interface RecordSpec<C, N, R, Q extends TSchema, B extends TSchema, P extends TS
     current: R | null;
     body: Partial<Static<B>> | Partial<Static<P>>;
   }): FieldErrors;
-  /** As a route has it, of both bodies. */
+  /** As a route has it, of both. */
   together?: readonly (keyof Static<B> & keyof Static<P>)[];
-  list?: Said<C, N, Q, TSchema, unknown>;
-  create?: Said<C, N, TSchema, B, unknown>;
+  /** Its `load` and that of `create` find what the records are of, as a key's origins are. */
+  list?: Said<C, N, Q, TSchema, A>;
+  create?: Said<C, N, TSchema, B, A>;
   /** Without a handler of its own it answers what was loaded. */
   read?: Omit<Said<C, N, TSchema, TSchema, R>, 'handle'> & Partial<Said<C, N, TSchema, TSchema, R>>;
   change?: Said<C, N, TSchema, P, R>;
@@ -48,43 +49,43 @@ interface RecordSpec<C, N, R, Q extends TSchema, B extends TSchema, P extends TS
 export function recordRoutes<
   C,
   N,
+  A,
   R,
   Q extends TSchema,
   B extends TSchema,
   P extends TSchema,
   D extends TSchema,
->(route: Maker<C, N>, record: RecordSpec<C, N, R, Q, B, P, D>): Route[] {
+>(route: Maker<C, N>, record: RecordSpec<C, N, A, R, Q, B, P, D>): Route[] {
   const { path, tag, needs = [], shown, load, loadToChange = load, errorsIn, together } = record;
   const { list, create, read, change, remove } = record;
   const all = { tag, needs, path: path.slice(0, path.lastIndexOf('/')) };
   const one = { tag, needs, path, response: shown };
   const both = together === undefined ? {} : { together };
-  return [
-    list ? route({ ...all, response: t.Array(shown), ...list, method: 'GET' }) : [],
-    create
-      ? route<TSchema, B, unknown>({
-          ...all,
-          ...both,
-          ...(errorsIn && { errorsIn: ({ caller, body }) => errorsIn({ caller, current: null, body }) }),
-          response: shown,
-          status: 201,
-          ...create,
-          method: 'POST',
-        })
-      : [],
-    read ? route({ ...one, load, handle: ({ resource }) => resource, ...read, method: 'GET' }) : [],
-    change
-      ? route<TSchema, P, R>({
-          ...one,
-          ...both,
-          ...(errorsIn && {
-            errorsIn: ({ caller, body, resource }) => errorsIn({ caller, current: resource, body }),
-          }),
-          load: loadToChange,
-          ...change,
-          method: 'PATCH',
-        })
-      : [],
-    remove ? route({ ...one, load: loadToChange, ...remove, method: 'DELETE' }) : [],
-  ].flat();
+  const routes = [
+    list && route({ ...all, response: t.Array(shown), ...list, method: 'GET' }),
+    create &&
+      route<TSchema, B, A>({
+        ...all,
+        ...both,
+        ...(errorsIn && { errorsIn: ({ caller, body }) => errorsIn({ caller, current: null, body }) }),
+        response: shown,
+        status: 201,
+        ...create,
+        method: 'POST',
+      }),
+    read && route({ ...one, load, handle: ({ resource }) => resource, ...read, method: 'GET' }),
+    change &&
+      route<TSchema, P, R>({
+        ...one,
+        ...both,
+        ...(errorsIn && {
+          errorsIn: ({ caller, body, resource }) => errorsIn({ caller, current: resource, body }),
+        }),
+        load: loadToChange,
+        ...change,
+        method: 'PATCH',
+      }),
+    remove && route({ ...one, load: loadToChange, ...remove, method: 'DELETE' }),
+  ];
+  return routes.flatMap((made) => made ?? []);
 }
