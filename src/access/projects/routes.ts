@@ -8,6 +8,7 @@ import {
   requireCapabilities,
 } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
 import { type LinkDomains, PROOF_PATH } from './link-domains.ts';
@@ -40,11 +41,12 @@ export function projectRoutes(services: { projects: Projects; link_domains: Link
   const { projects, link_domains } = services;
   const load = ({ ctx, caller }: { ctx: RequestContext; caller: ManagementCaller }): ProjectRow =>
     projects.requireFor(caller, ctx.params.project ?? '');
-  return [
-    managementRoute({
-      method: 'GET',
-      path: '/projects',
-      tag: 'Projects',
+  return recordRoutes(managementRoute, {
+    path: '/projects/:project',
+    tag: 'Projects',
+    shown: projectWithKeys,
+    load,
+    list: {
       summary: 'List projects',
       query: listQuery,
       response: t.Array(projectWithKeyCount),
@@ -53,69 +55,50 @@ export function projectRoutes(services: { projects: Projects; link_domains: Link
           ...projects.present(project),
           api_keys_count: projects.countApiKeys(project),
         })),
-    }),
-    managementRoute({
-      method: 'POST',
-      path: '/projects',
-      tag: 'Projects',
+    },
+    create: {
       summary: 'Create a project',
       description:
         'Without `slug` one is made from the name. A token that is scoped to projects may use the new one at once.',
-      status: 201,
       body: createProjectBody,
       example: { name: 'Bakery', platforms: ['web'] },
-      response: projectWithKeys,
       authorizeBody: ({ caller, sent }) => authorizeSending(caller, sent),
       errorsIn: ({ body }) => projects.errorsIn(body, null),
       handle: async ({ caller, ctx, body }) =>
         projects.presentWithKeys(await projects.create(actorOf(caller, ctx.ip), body, caller)),
-    }),
-    managementRoute({
-      method: 'GET',
-      path: '/projects/:project',
-      tag: 'Projects',
+    },
+    read: {
       summary: 'Read a project',
       unversioned: ['api_keys', 'link_domain_status', 'link_domain_problem', 'mail'],
       description: NAMED_BY,
-      response: projectWithKeys,
-      load,
       handle: ({ resource }) => projects.presentWithKeys(resource),
-    }),
-    managementRoute({
-      method: 'PATCH',
-      path: '/projects/:project',
-      tag: 'Projects',
+    },
+    change: {
       summary: 'Change a project',
       description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`. Of a project whose \`status\` is \`inactive\` nothing is sent: what falls due waits, and what would send is 409 \`project_inactive\`.`,
       body: updateProjectBody,
       example: { description: 'What the shop sells, and to whom.' },
-      response: projectWithKeys,
       authorizeBody: ({ caller, sent }) => {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
         authorizeSending(caller, sent);
       },
-      load,
       errorsIn: ({ caller, body, resource }) => projects.errorsIn(body, resource, caller),
       handle: async ({ caller, ctx, resource, body }) => {
         const changed = await projects.update(actorOf(caller, ctx.ip), resource, body, caller);
         const asked = body.link_domain == null ? changed : await link_domains.verify(changed.id);
         return projects.presentWithKeys(asked ?? changed);
       },
-    }),
-    managementRoute({
-      method: 'DELETE',
-      path: '/projects/:project',
-      tag: 'Projects',
+    },
+    remove: {
       summary: 'Delete a project and everything in it',
       description: `${NAMED_BY} The counts tell what went with it.`,
       response: deletedProject,
-      load,
       handle: ({ caller, ctx, resource }) => {
         ctx.keepOpen(); // Hundreds of thousands of contacts take a while.
         return projects.remove(actorOf(caller, ctx.ip), resource.public_id);
       },
-    }),
-  ];
+    },
+  });
 }
 
 /** Asked by `LinkDomains.verify`, of whatever the name leads to. */

@@ -1,6 +1,7 @@
 /** Endpoints of broadcasts: writing them, checks and tests, their life, and who got them. */
 
 import { pageQuery } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import type { Naming } from '../../platform/words/naming.ts';
@@ -39,8 +40,7 @@ export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
   const { broadcasts: campaigns, broadcast_names: names } = deps;
   const on = { ...deps, ...campaignRoutes({ campaigns, names, tag: TAG, one: ONE, record }) };
   return [
-    ...recordRoutes(on),
-    ...deleteRoute(on),
+    ...draftRoutes(on),
     ...on.copy({
       summary: 'Make a draft that is as a broadcast is',
       description: "It is called 'NAME (copy)', whatever became of the other.",
@@ -58,83 +58,55 @@ export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
   ];
 }
 
-function recordRoutes({ broadcasts, broadcast_life, load, madeDraft }: On): Route[] {
-  return [
-    ...marketingRoute({
-      method: 'GET',
-      path: '/email-broadcasts',
-      tag: TAG,
+function draftRoutes({ broadcasts, broadcast_life, load, madeDraft }: On): Route[] {
+  return recordRoutes(marketingRoute, {
+    path: ONE,
+    tag: TAG,
+    shown: record,
+    load,
+    errorsIn: ({ caller, current, body }) => broadcasts.errorsIn(caller.project.id, body, current),
+    list: {
       summary: 'Broadcasts of the project, newest first',
       query: by_status,
       response: record,
       handle: ({ caller, query }) => broadcasts.list(caller.project.id, query),
-    }),
-    ...marketingRoute({
-      method: 'POST',
-      path: '/email-broadcasts',
-      tag: TAG,
+    },
+    create: {
       summary: 'Create a broadcast as a draft',
       description:
         'A draft may be incomplete; `check` tells what is missing, and whom it would reach. Without a `filter` it is for everybody on the list.',
-      status: 201,
       also: { 409: 'Its list is archived' },
       body: creation,
-      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body, null),
       example: {
         name: 'June news',
         list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
         template: 'june-news',
         filter: { tags_any: ['customer'] },
       },
-      response: record,
-      async handle({ caller, body }) {
-        const made = await broadcasts.create(caller.project.id, body, caller.note);
-        return madeDraft(caller, made);
-      },
-    }),
-    ...marketingRoute({
-      method: 'GET',
-      path: ONE,
-      tag: TAG,
-      summary: 'One broadcast with its numbers',
-      unversioned: UNVERSIONED,
-      response: record,
-      load,
-      handle: ({ resource }) => resource,
-    }),
-    ...marketingRoute({
-      method: 'PATCH',
-      path: ONE,
-      tag: TAG,
+      handle: async ({ caller, body }) =>
+        madeDraft(caller, await broadcasts.create(caller.project.id, body, caller.note)),
+    },
+    read: { summary: 'One broadcast with its numbers', unversioned: UNVERSIONED },
+    change: {
       summary: 'Change a broadcast that is a draft or scheduled',
       description: '`send_at` may be changed once it is scheduled; null makes it a draft again.',
       also: { 409: 'It is neither a draft nor scheduled, or its new list is archived' },
       body: changes,
-      errorsIn: ({ caller, body, resource }) => broadcasts.errorsIn(caller.project.id, body, resource),
       example: { name: 'June news, at last' },
-      response: record,
-      load,
       handle: async ({ caller, resource, body }) => {
         await broadcast_life.change(caller.project.id, resource.id, body, caller.note);
         return broadcasts.get(caller.project.id, resource.id);
       },
-    }),
-  ];
-}
-
-function deleteRoute({ broadcasts, load }: On): Route[] {
-  return marketingRoute({
-    method: 'DELETE',
-    path: ONE,
-    tag: TAG,
-    summary: 'Delete a broadcast that is a draft or was cancelled',
-    description: 'The log keeps the mails that it sent.',
-    also: { 409: 'It is neither a draft nor cancelled' },
-    response: t.Object({ deleted: t.Boolean() }),
-    load,
-    handle: async ({ caller, resource }) => {
-      await broadcasts.remove(caller.project.id, resource.id, caller.note);
-      return { deleted: true };
+    },
+    remove: {
+      summary: 'Delete a broadcast that is a draft or was cancelled',
+      description: 'The log keeps the mails that it sent.',
+      also: { 409: 'It is neither a draft nor cancelled' },
+      response: t.Object({ deleted: t.Boolean() }),
+      handle: async ({ caller, resource }) => {
+        await broadcasts.remove(caller.project.id, resource.id, caller.note);
+        return { deleted: true };
+      },
     },
   });
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { streamRecord } from '../../platform/http/answers.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { type PageQuery, pageQuery } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import {
   type ProjectCaller,
   projectRoute,
@@ -220,14 +221,23 @@ function changingRoutes(deps: ListDeps): Route[] {
 function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: Privacy }): Route[] {
   const load = ({ ctx, caller }: Target) => contacts.get(caller.project.id, ctx.params.contact ?? '');
   return [
-    ...marketingRoute({
-      method: 'GET',
+    ...recordRoutes(marketingRoute, {
       path: '/email-contacts/:contact',
       tag: TAG,
-      summary: 'One contact, with the evidence of its consent',
-      response: record,
+      shown: record,
       load,
-      handle: ({ resource }) => resource,
+      read: { summary: 'One contact, with the evidence of its consent' },
+      change: {
+        summary: 'Change a contact',
+        description:
+          'Only what is sent changes; null clears; `tags` and `custom` replace. The status is not changed here, and neither ' +
+          'is the evidence of consent.',
+        body: contact_changes,
+        example: { tags: ['customer', 'vip'] },
+        errorsIn: ({ body }) => errorsInContact(body),
+        handle: ({ caller, resource, body }) =>
+          contacts.update(caller.project.id, resource.id, body, caller.note),
+      },
     }),
     projectRoute({
       method: 'GET',
@@ -246,22 +256,6 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
         address: email,
         why: await privacy.explain(caller.project, email),
       }),
-    }),
-    ...marketingRoute({
-      method: 'PATCH',
-      path: '/email-contacts/:contact',
-      tag: TAG,
-      summary: 'Change a contact',
-      description:
-        'Only what is sent changes; null clears; `tags` and `custom` replace. The status is not changed here, and neither ' +
-        'is the evidence of consent.',
-      body: contact_changes,
-      example: { tags: ['customer', 'vip'] },
-      response: record,
-      load,
-      errorsIn: ({ body }) => errorsInContact(body),
-      handle: ({ caller, resource, body }) =>
-        contacts.update(caller.project.id, resource.id, body, caller.note),
     }),
     ...marketingRoute({
       method: 'POST',

@@ -1,5 +1,6 @@
 /** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
 import { invalid } from '../../errors.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t, ulid } from '../../platform/http/schema.ts';
 import type { Naming } from '../../platform/words/naming.ts';
@@ -70,23 +71,20 @@ export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
 }
 
 function draftRoutes({ sequences, load, madeDraft }: On): Route[] {
-  return [
-    ...marketingRoute({
-      method: 'GET',
-      path: '/email-sequences',
-      tag: TAG,
+  return recordRoutes(marketingRoute, {
+    path: ONE,
+    tag: TAG,
+    shown: record,
+    load,
+    list: {
       summary: 'Sequences of the project, newest first',
       query: by_status,
       response: record,
       handle: ({ caller, query }) => sequences.list(caller.project.id, query),
-    }),
-    ...marketingRoute({
-      method: 'POST',
-      path: '/email-sequences',
-      tag: TAG,
+    },
+    create: {
       summary: 'Create a sequence as a draft',
       description: 'A draft may be incomplete; `check` tells what is missing.',
-      status: 201,
       body: creation,
       example: {
         name: 'Welcome',
@@ -94,26 +92,11 @@ function draftRoutes({ sequences, load, madeDraft }: On): Route[] {
         max_recipients: 1_000,
         steps: [{ key: 'hello', template: 'welcome', delay_hours: 0, is_final: true }],
       },
-      response: record,
-      async handle({ caller, body }) {
-        const made = await sequences.create(caller.project.id, body, caller.note);
-        return madeDraft(caller, made);
-      },
-    }),
-    ...marketingRoute({
-      method: 'GET',
-      path: ONE,
-      tag: TAG,
-      summary: 'One sequence with its steps and numbers',
-      unversioned: ['stats', 'pause_words'],
-      response: record,
-      load,
-      handle: ({ resource }) => resource,
-    }),
-    ...marketingRoute({
-      method: 'PATCH',
-      path: ONE,
-      tag: TAG,
+      handle: async ({ caller, body }) =>
+        madeDraft(caller, await sequences.create(caller.project.id, body, caller.note)),
+    },
+    read: { summary: 'One sequence with its steps and numbers', unversioned: ['stats', 'pause_words'] },
+    change: {
       summary: 'Change a sequence',
       description:
         'Steps are replaced whole. Once the sequence runs, `steps` must be complete, and only `template`, `preheader`, `delay_hours` and ' +
@@ -122,12 +105,10 @@ function draftRoutes({ sequences, load, madeDraft }: On): Route[] {
       also: { 409: 'It is finished, or runs and may change this only in a copy' },
       body: changes,
       example: { max_recipients: 5_000 },
-      response: record,
-      load,
       handle: ({ caller, resource, body }) =>
         sequences.update(caller.project.id, resource.id, body, caller.note),
-    }),
-  ];
+    },
+  });
 }
 
 function foresightRoutes({ sequences, load }: On): Route[] {

@@ -2,6 +2,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { actorOf, type Capability, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { type TSchema, type TUnsafe, t } from '../../platform/http/schema.ts';
 import type { AiAccountShapes, AiAccounts } from './ai-accounts.ts';
@@ -42,7 +43,7 @@ export function providerAccountRoutes(services: {
     needs: { read: 'can_manage_database', write: 'can_manage_database', reveal: 'can_read_database_tokens' },
   } as const;
   return [
-    ...recordRoutes<DatabaseAccountShapes>({
+    ...accountRoutes<DatabaseAccountShapes>({
       ...database,
       records: services.database_accounts,
       path: '/database-accounts/:account',
@@ -59,7 +60,7 @@ export function providerAccountRoutes(services: {
       changes: updateDatabaseAccountBody,
       example_change: { organization_slug: 'bakers' },
     }),
-    ...recordRoutes<DatabaseProjectShapes>({
+    ...accountRoutes<DatabaseProjectShapes>({
       ...database,
       records: services.database_projects,
       path: '/database-projects/:database',
@@ -79,7 +80,7 @@ export function providerAccountRoutes(services: {
       changes: updateDatabaseProjectBody,
       example_change: { status: 'active' },
     }),
-    ...recordRoutes<AiAccountShapes>({
+    ...accountRoutes<AiAccountShapes>({
       tag: AI_TAG,
       needs: { read: 'can_read_ai_accounts', write: 'can_write_vault', reveal: 'can_read_ai_accounts' },
       records: services.ai_accounts,
@@ -128,78 +129,65 @@ interface RecordSpec<S extends Shapes> {
   example_change: S['changes'];
 }
 
-function recordRoutes<S extends Shapes>(spec: RecordSpec<S>): Route[] {
+function accountRoutes<S extends Shapes>(spec: RecordSpec<S>): Route[] {
   const { tag, path, records, needs, shown } = spec;
-  const all = { tag, path: path.slice(0, path.lastIndexOf('/')), response: shown };
-  const one = { tag, path, response: shown };
   const name = path.slice(path.indexOf(':') + 1);
   type Named = { ctx: RequestContext; caller: ManagementCaller };
-  const find = ({ ctx, caller }: Named) => records.requireFor(caller, ctx.params[name] ?? '');
-  const findToChange = ({ ctx, caller }: Named) => records.requireForChange(caller, ctx.params[name] ?? '');
+  const load = ({ ctx, caller }: Named) => records.requireFor(caller, ctx.params[name] ?? '');
   return [
-    managementRoute({
-      ...all,
-      summary: spec.list,
-      method: 'GET',
-      needs: [needs.read],
-      query: t.Object(pageQuery),
-      response: t.Array(shown),
-      handle: ({ caller, query }) => records.list(caller, query),
-    }),
-    managementRoute({
-      ...all,
-      ...spec.create,
-      method: 'POST',
-      status: 201,
+    ...recordRoutes(managementRoute, {
+      path,
+      tag,
       needs: [needs.write],
-      body: spec.input,
-      example: spec.example,
-      authorizeBody: ({ caller, sent }) => records.authorize(caller, sent),
-      load: ({ caller }) => records.projectsOfNew(caller),
-      errorsIn: ({ caller, body }) => records.errorsIn({ caller, current: null, sent: body }),
-      handle: ({ ctx, caller, body, resource }) =>
-        records.create(actorOf(caller, ctx.ip), caller, resource, body),
+      shown,
+      load,
+      loadToChange: ({ ctx, caller }) => records.requireForChange(caller, ctx.params[name] ?? ''),
+      list: {
+        needs: [needs.read],
+        summary: spec.list,
+        query: t.Object(pageQuery),
+        handle: ({ caller, query }) => records.list(caller, query),
+      },
+      create: {
+        ...spec.create,
+        body: spec.input,
+        example: spec.example,
+        authorizeBody: ({ caller, sent }) => records.authorize(caller, sent),
+        load: ({ caller }: Named) => records.projectsOfNew(caller),
+        errorsIn: ({ caller, body }) => records.errorsIn({ caller, current: null, sent: body }),
+        handle: ({ ctx, caller, body, resource }) =>
+          records.create(actorOf(caller, ctx.ip), caller, resource, body),
+      },
+      read: {
+        needs: [needs.read],
+        summary: spec.one,
+        handle: ({ resource }) => records.present(resource),
+      },
+      change: {
+        ...spec.change,
+        body: spec.changes,
+        example: spec.example_change,
+        authorizeBody: ({ caller, sent }) => records.authorize(caller, sent),
+        errorsIn: ({ caller, body, resource }) => records.errorsIn({ caller, current: resource, sent: body }),
+        handle: ({ ctx, caller, body, resource }) =>
+          records.update(actorOf(caller, ctx.ip), caller, resource, body),
+      },
+      remove: {
+        summary: spec.remove,
+        response: deletedRecord,
+        handle: ({ ctx, caller, resource }) => records.remove(actorOf(caller, ctx.ip), resource),
+      },
     }),
     managementRoute({
-      ...one,
-      summary: spec.one,
-      method: 'GET',
-      needs: [needs.read],
-      load: find,
-      handle: ({ resource }) => records.present(resource),
-    }),
-    managementRoute({
-      ...one,
-      ...spec.change,
-      method: 'PATCH',
-      needs: [needs.write],
-      body: spec.changes,
-      example: spec.example_change,
-      authorizeBody: ({ caller, sent }) => records.authorize(caller, sent),
-      load: findToChange,
-      errorsIn: ({ caller, body, resource }) => records.errorsIn({ caller, current: resource, sent: body }),
-      handle: ({ ctx, caller, body, resource }) =>
-        records.update(actorOf(caller, ctx.ip), caller, resource, body),
-    }),
-    managementRoute({
-      ...one,
-      summary: spec.remove,
-      method: 'DELETE',
-      needs: [needs.write],
-      response: deletedRecord,
-      load: findToChange,
-      handle: ({ ctx, caller, resource }) => records.remove(actorOf(caller, ctx.ip), resource),
-    }),
-    managementRoute({
-      ...one,
-      path: `${spec.path}/reveal`,
+      tag,
+      path: `${path}/reveal`,
       summary: spec.reveal,
       description: 'Recorded before it answers.',
       method: 'POST',
       needs: [needs.reveal],
       only_reads: true,
       response: spec.revealed,
-      load: find,
+      load,
       handle: ({ ctx, caller, resource }) => records.reveal(actorOf(caller, ctx.ip), resource),
     }),
   ];
