@@ -4,7 +4,7 @@
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
 TEST_PARTS=(
-  caddy chromium chromium-headless-shell dkimproxy-verify dkimverify django-admin dovecot gitea gpg haproxy litestream msmtp nginx
+  caddy chromium chromium-headless-shell dkimproxy-verify dkimverify django-admin dovecot gitea gpg haproxy hvac litestream msmtp nginx
   openssl pebble php prometheus promtool shellcheck swaks versitygw
 )
 # Parts that only make tests faster: where one is missing, they drive another instead.
@@ -12,7 +12,7 @@ FASTER_PARTS=(chromium-headless-shell)
 TEST_PARTS_TIMEOUT_S=600
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
-# Prints where part $1 comes from: `debian PACKAGE...`, `go PACKAGE@VERSION`, or `hand ADDRESS` for what takes too long to build at
+# Prints where part $1 comes from: `debian PACKAGE...`, `go PACKAGE@VERSION`, `pypi PACKAGE==VERSION`, or `hand ADDRESS` for what takes too long to build at
 # each run.
 source_of() {
   case $1 in
@@ -21,6 +21,7 @@ source_of() {
     django-admin) echo debian python3-django ;;
     dovecot) echo debian dovecot-imapd ;;
     gitea) echo hand https://docs.gitea.com/installation/install-from-binary ;;
+    hvac) echo pypi hvac==2.4.0 ;;
     litestream) echo go github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 ;;
     php) echo debian php-cli php-symfony-mailer libphp-phpmailer ;;
     pebble) echo go github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 ;;
@@ -50,6 +51,7 @@ ensure_test_parts() {
     case ${source[0]} in
       debian) packages+=("${source[@]:1}") ;;
       go) build_from_go "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
+      pypi) install_from_pypi "$part" "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
     esac
   done
   ((${#packages[@]} == 0)) || install_from_debian "${packages[@]}" </dev/null >/dev/null 2>&1 || true
@@ -80,6 +82,14 @@ build_from_go() {
     GOBIN=$TEST_PARTS_DIR/bin GOFLAGS=-mod=mod timeout "$TEST_PARTS_TIMEOUT_S" "$go" install "$1"
 }
 
+# $1: the part, which becomes a Python that knows the package $2.
+install_from_pypi() {
+  mkdir -p "$TEST_PARTS_DIR/bin" &&
+    timeout "$TEST_PARTS_TIMEOUT_S" python3 -m pip install --quiet --target "$TEST_PARTS_DIR/python/$1" "$2" || return 1
+  printf '#!/bin/sh\nPYTHONPATH=%q exec python3 "$@"\n' "$TEST_PARTS_DIR/python/$1" >"$TEST_PARTS_DIR/bin/$1" &&
+    chmod +x "$TEST_PARTS_DIR/bin/$1"
+}
+
 # Says which tests were skipped for want of a part, and how to have it.
 tell_missing_parts() {
   local part source
@@ -89,6 +99,7 @@ tell_missing_parts() {
     case ${source[0]} in
       debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[*]:1}" ;;
       go) echo "Skipped: tests that need $part. With Go: go install ${source[1]}" ;;
+      pypi) echo "Skipped: tests that need $part. With Python: pip install ${source[1]}" ;;
       hand) echo "Skipped: tests that need $part. Put it on the PATH: ${source[1]}" ;;
     esac
   done

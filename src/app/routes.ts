@@ -46,6 +46,7 @@ import { transferRoutes } from '../operation/transfers/routes.ts';
 import { withEtags } from '../platform/http/etags.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { providerAccountRoutes } from '../secrets/provider-accounts/routes.ts';
+import { kvRoutes } from '../secrets/vault/kv-routes.ts';
 import { vaultRoutes } from '../secrets/vault/routes.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import type { Services } from './app.ts';
@@ -64,6 +65,7 @@ export function createRoutes(services: Services): Route[] {
     ...searchRoutes(services.search),
     ...overviewRoutes(services.overviews),
     ...vaultRoutes(services.vault, services.projects),
+    ...kvRoutes(services),
     ...providerAccountRoutes(services),
     ...captchaRoutes(services.captcha, services.limiter),
     ...objectRoutes(services),

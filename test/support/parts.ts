@@ -23,6 +23,7 @@ export function part(
     | 'gitea'
     | 'gpg'
     | 'haproxy'
+    | 'hvac'
     | 'litestream'
     | 'msmtp'
     | 'nginx'

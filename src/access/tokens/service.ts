@@ -230,9 +230,18 @@ export class Tokens {
 
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
   introspect(caller: ManagementCaller): TokenIntrospection {
+    return this.#introspection(this.#rowOf(caller));
+  }
+
+  /** All that is known of a token. Throws AppError `unauthenticated` when it is gone by now. */
+  describe(caller: ManagementCaller): TokenRecord & { token_prefix: string } {
+    return this.#record(this.#rowOf(caller));
+  }
+
+  #rowOf(caller: ManagementCaller): TokenRow {
     const row = store.findToken(this.deps.database.read, caller.id);
     if (!row) throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
-    return this.#introspection(row);
+    return row;
   }
 
   #introspection(row: TokenRow): TokenIntrospection & { token_prefix: string } {
@@ -250,7 +259,7 @@ export class Tokens {
     };
   }
 
-  #record(row: TokenRow): TokenRecord {
+  #record(row: TokenRow): TokenRecord & { token_prefix: string } {
     return {
       id: row.id,
       ...this.#introspection(row),

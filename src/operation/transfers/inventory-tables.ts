@@ -14,7 +14,7 @@ export const GOING = words(`
   contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs
   emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
   sequence_mails enrollments sequence_counts broadcasts broadcast_variants broadcast_recipients broadcast_counts broadcast_hours broadcast_links
-  vault_services vault_values vault_reveals webhooks`);
+  vault_services vault_environments vault_values vault_reveals webhooks`);
 
 /** Of these, rows have numbers that other rows name, or that tell which came first: each gets another one where it arrives. */
 export const NUMBERED = [

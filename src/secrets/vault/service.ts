@@ -8,7 +8,7 @@ import { AppError, collectErrors, type FieldErrors, notFound, refuseAll } from '
 import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
@@ -43,6 +43,12 @@ export interface OpenedService {
   values: Record<string, string>;
   undecryptable: string[];
 }
+
+/** Code of a value that its key does not open. */
+export const UNDECRYPTABLE = 'PLAINTEXT_UNAVAILABLE';
+
+/** The environment of all values. */
+const PRODUCTION = 'production';
 
 interface RevealScope {
   how: RevealHow;
@@ -129,13 +135,15 @@ export class Vault {
           const kinds = settleKinds(stored, changes, plain, isPlainIfNew);
           if (changes.length === 0) return;
           store.touchService(tx, { project_id: owner.id, service: service.service, updated_at: now });
-          for (const { field, content } of changes)
+          const changed = changes.filter(({ field, content }) =>
             this.#putField(
               tx,
               { owner, service, field, is_plain: kinds.get(field.field) ?? false },
               content,
               now,
-            );
+            ),
+          );
+          if (changed.length > 0) store.noteChange(tx, owner.id, PRODUCTION, now);
           const set = changes.filter((each) => each.content !== null).map((each) => each.field.field);
           const removed = changes.filter((each) => each.content === null).map((each) => each.field.field);
           const metadata = { service: service.service, set, removed };
@@ -168,18 +176,16 @@ export class Vault {
     return { stored: !is_dry, names };
   }
 
+  /** Whether that changed anything. */
   #putField(
     tx: Tx,
     at: { owner: VaultOwner; service: VaultService; field: VaultField; is_plain: boolean },
     content: string | VaultFile | null,
     now_ms: number,
-  ): void {
+  ): boolean {
     const { is_plain } = at;
     const place = { project_id: at.owner.id, service: at.service.service, field: at.field.field };
-    if (content === null) {
-      store.deleteValue(tx, place);
-      return;
-    }
+    if (content === null) return store.deleteValue(tx, place) > 0;
     const is_text = typeof content === 'string';
     store.putValue(tx, {
       ...place,
@@ -194,6 +200,7 @@ export class Vault {
       created_at: now_ms,
       updated_at: now_ms,
     });
+    return true;
   }
 
   /** How much is stored of a service. */
@@ -206,7 +213,7 @@ export class Vault {
     const now = this.deps.clock.now();
     return this.deps.database.write((tx) => {
       const cascade = countStored(tx, owner, service);
-      store.deleteService(tx, owner.id, service.service);
+      if (store.deleteService(tx, owner.id, service.service)) store.noteChange(tx, owner.id, PRODUCTION, now);
       const metadata = { service: service.service, cascade };
       this.#audit(tx, actor, { event: 'vault.deleted', owner, metadata }, now);
       return { deleted: true, cascade };
@@ -242,6 +249,37 @@ export class Vault {
   }
 
   /**
+   * The variables that a server's process gets, for a tool that speaks KV, and how often the values have
+   * changed. On record once a minute and caller. Throws AppError `unavailable` where that can't be recorded,
+   * `internal` (UNDECRYPTABLE) where a value does not decrypt: a tool would deploy without it.
+   */
+  async readForKv(
+    actor: Actor,
+    owner: VaultOwner,
+  ): Promise<{ values: Record<string, string>; version: number; changed_at: number | null }> {
+    const opened = await this.#reveal(actor, owner, { how: 'kv' }).catch((error: unknown) => {
+      if (error instanceof AppError) throw error;
+      throw new AppError('unavailable', 'The read could not be recorded, so nothing was revealed.', {
+        cause: error,
+      });
+    });
+    const [damaged] = undecryptableOf(opened.filter(({ field }) => !field.file));
+    if (damaged) {
+      const name = `${damaged.service}.${damaged.field}`;
+      throw new AppError('internal', `The stored ${name} does not decrypt: store it again.`, {
+        code: UNDECRYPTABLE,
+      });
+    }
+    const { variables } = pickVariables(envEntriesOf(opened), 'server');
+    const changed = store.findChangesOf(this.deps.database.read, owner.id, PRODUCTION);
+    return {
+      values: Object.fromEntries(variables),
+      version: changed?.changes ?? 0,
+      changed_at: changed?.changed_at ?? null,
+    };
+  }
+
+  /**
    * A stored file, on record before it leaves. Throws AppError `not_found` where none is stored, `conflict`
    * PLAINTEXT_UNAVAILABLE when it does not decrypt.
    */
@@ -257,7 +295,7 @@ export class Vault {
       throw new AppError(
         'conflict',
         'The stored file does not decrypt: it, or its key, is damaged. Store it again.',
-        { code: 'PLAINTEXT_UNAVAILABLE', details: { reason: 'undecryptable' } },
+        { code: UNDECRYPTABLE, details: { reason: 'undecryptable' } },
       );
     }
     return { filename: stored.filename ?? file.field.field, bytes: stored.bytes };
@@ -310,6 +348,10 @@ export class Vault {
     const field = scope.field?.field ?? null;
     await this.deps.database
       .write((tx) => {
+        const is_told =
+          scope.how === 'kv' &&
+          store.wasReadSince(tx, owner.id, now - MINUTE_MS, actor.kind, actor.id) !== null;
+        if (is_told) return;
         store.insertReveal(tx, {
           project_id: owner.id,
           at: now,

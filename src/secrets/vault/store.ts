@@ -2,7 +2,13 @@
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
-import { type VaultValueRow, vaultReveals, vaultServices, vaultValues } from './tables.ts';
+import {
+  type VaultValueRow,
+  type vaultEnvironments,
+  vaultReveals,
+  vaultServices,
+  vaultValues,
+} from './tables.ts';
 
 const ofProject = rawAll<VaultValueRow, [number]>(
   'SELECT * FROM vault_values WHERE project_id = ?',
@@ -63,9 +69,10 @@ const deleteChange = rawRun<[number, string]>(
   'DELETE FROM vault_services WHERE project_id = ? AND service = ?',
 );
 
-export function deleteService(tx: Tx, project_id: number, service: string): void {
-  deleteValues(tx, project_id, service);
+/** Whether anything was stored of it. */
+export function deleteService(tx: Tx, project_id: number, service: string): boolean {
   deleteChange(tx, project_id, service);
+  return deleteValues(tx, project_id, service) > 0;
 }
 
 export const touchService = rawRun<[typeof vaultServices.$inferSelect]>(
@@ -78,6 +85,26 @@ export function listChanges(read: Tx, project_id: number): Map<string, number> {
   const rows = read.select().from(vaultServices).where(eq(vaultServices.project_id, project_id)).all();
   return new Map(rows.map((row) => [row.service, row.updated_at]));
 }
+
+/** How often the values of an environment have changed, and when they did last. */
+export const findChangesOf = rawGet<
+  Pick<typeof vaultEnvironments.$inferSelect, 'changes' | 'changed_at'>,
+  [project_id: number, name: string]
+>('SELECT changes, changed_at FROM vault_environments WHERE project_id = ? AND name = ?');
+
+export const noteChange = rawRun<[project_id: number, name: string, changed_at: number]>(
+  `INSERT INTO vault_environments (project_id, name, changes, changed_at) VALUES (?, ?, 1, ?)
+   ON CONFLICT DO UPDATE SET changes = changes + 1, changed_at = excluded.changed_at`,
+);
+
+/** Whether this caller's last read as KV is as recent as this. */
+export const wasReadSince = rawGet<
+  { id: number },
+  [project_id: number, since_ms: number, kind: string, id: string | null]
+>(
+  `SELECT id FROM vault_reveals
+   WHERE project_id = ? AND how = 'kv' AND at > ? AND actor_kind = ? AND actor_id IS ? LIMIT 1`,
+);
 
 /** How many values of each service a project has, and when they last changed. */
 export const summarizeValues = rawAll<

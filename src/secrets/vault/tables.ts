@@ -1,13 +1,20 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const REVEAL_HOWS = ['reveal', 'file', 'env', 'run'] as const;
+export const REVEAL_HOWS = ['reveal', 'file', 'env', 'run', 'kv'] as const;
 export type RevealHow = (typeof REVEAL_HOWS)[number];
 
 export const vaultServices = sqliteTable('vault_services', {
   project_id: integer().notNull(),
   service: text().notNull(),
   updated_at: integer().notNull(),
+});
+
+export const vaultEnvironments = sqliteTable('vault_environments', {
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  changes: integer().notNull(),
+  changed_at: integer(),
 });
 
 export const vaultValues = sqliteTable('vault_values', {

@@ -92,7 +92,7 @@ const IN_ONE_FORM = words(`
   merge_sources.hash merge_links.target jobs.type jobs.lane emails.requested_domain emails.quota_day emails.from_email emails.domain
   emails.to_email emails.reply_to emails.template emails.ip emails.tls email_bodies.message email_attempts.mailbox email_attempts.tls
   captured_messages.mailbox email_reports.address email_reports.mailbox email_replies.digest email_replies.from_email
-  sequence_counts.what broadcasts.reply_to broadcast_counts.what vault_services.service vault_values.service vault_values.field
+  sequence_counts.what broadcasts.reply_to broadcast_counts.what vault_services.service vault_environments.name vault_values.service vault_values.field
   vault_values.sealed vault_reveals.actor_id vault_reveals.ip vault_reveals.service vault_reveals.field webhooks.url
   webhooks.sealed_secret webhooks.sealed_old_secret projects.slug projects.sending_domain projects.link_domain
   access_tokens.token_prefix access_tokens.token_hash access_tokens.last_used_ip access_tokens.created_by_id`);

@@ -1631,6 +1631,15 @@ CREATE TABLE vault_services (
   PRIMARY KEY (project_id, service)
 ) STRICT, WITHOUT ROWID;
 
+-- How often the values of an environment have changed: deploy tools know it as a version.
+CREATE TABLE vault_environments (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  changes INTEGER NOT NULL DEFAULT 0,
+  changed_at INTEGER,
+  PRIMARY KEY (project_id, name)
+) STRICT, WITHOUT ROWID;
+
 -- One stored field. Plain ones are sealed like secrets: nobody who can write the file can change what an app relies on.
 CREATE TABLE vault_values ( -- VaultValueRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -1654,11 +1663,13 @@ CREATE TABLE vault_reveals (
   actor_id TEXT,
   actor_name TEXT NOT NULL,
   ip TEXT,
-  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run')), -- RevealHow
+  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run', 'kv')), -- RevealHow
   service TEXT, -- null for the whole vault
   field TEXT
 ) STRICT;
 CREATE INDEX vault_reveals_by_project ON vault_reveals (project_id, id);
+-- A deploy tool may ask each second; a minute of it is one row.
+CREATE INDEX vault_reveals_by_kv ON vault_reveals (project_id, at) WHERE how = 'kv';
 
 -- --- secrets: provider accounts -----------------------------------------------------------------------------------------------
 
