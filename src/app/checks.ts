@@ -1,5 +1,4 @@
 /** The health checks of every noun that has any, in the order in which `satchel doctor` reports. */
-
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';
 import { projectChecks } from '../access/projects/checks.ts';
@@ -12,8 +11,7 @@ import { mailboxChecks } from '../mail/mailboxes/checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
 import { submissionChecks } from '../mail/submission/checks.ts';
-import { campaignChecks } from '../marketing/campaign-checks.ts';
-import { marketingChecks } from '../marketing/settings/checks.ts';
+import { campaignChecks, marketingChecks } from '../marketing/checks.ts';
 import { backupChecks, objectChecks } from '../operation/backups/checks.ts';
 import { certificateChecks } from '../operation/certificates/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';

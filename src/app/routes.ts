@@ -1,5 +1,4 @@
 /** Every route of Satchel, in the order of the documentation. */
-
 import { auditRoutes } from '../access/audit/routes.ts';
 import { keyRoutes } from '../access/keys/routes.ts';
 import { originRoutes } from '../access/origins/routes.ts';
@@ -24,14 +23,12 @@ import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
-import { previewRoutes } from '../marketing/mails/preview-routes.ts';
-import { marketingMailRoutes } from '../marketing/mails/routes.ts';
+import { marketingMailRoutes, previewRoutes } from '../marketing/mails/routes.ts';
 import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
 import { sequenceRoutes } from '../marketing/sequences/routes.ts';
 import { marketingRoutes } from '../marketing/settings/routes.ts';
-import { pagePreviewRoutes } from '../marketing/subscriptions/preview-routes.ts';
-import { subscriptionRoutes } from '../marketing/subscriptions/routes.ts';
+import { pagePreviewRoutes, subscriptionRoutes } from '../marketing/subscriptions/routes.ts';
 import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
 import { backupRoutes } from '../operation/backups/routes.ts';
 import { docsRoutes } from '../operation/docs/routes.ts';

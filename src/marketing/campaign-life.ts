@@ -3,6 +3,7 @@
  * mails.
  */
 import type { ProjectEvent } from '../access/projects/service.ts';
+import { BOUNCE_WINDOW_SENDS, REFUSALS_TO_PAUSE } from '../limits.ts';
 import type { EmailEvent, SendDecision } from '../mail/deliveries/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
@@ -11,12 +12,11 @@ import type { Actor } from '../platform/http/callers.ts';
 import { WHOLE_LIST } from '../platform/http/pagination.ts';
 import type { Release } from '../platform/jobs/restore-hold.ts';
 import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
-import { isRefusedTooMuch, returnsTooMuch } from './campaign-brakes.ts';
-import type { CampaignRow, EndedStore, PauseReason } from './campaign-store.ts';
+import type { CampaignRow, Ended, EndedStore, PauseReason } from './campaign-store.ts';
 import type { CampaignDeps, Campaigns } from './campaigns.ts';
 import { barOf, type ContactRow, type ContactStanding } from './contacts/service.ts';
 import { lastMailsTo, type Reading, readAt } from './mails/service.ts';
-import { type KeyOwner, nextOpening } from './settings/service.ts';
+import { type KeyOwner, nextOpening, type Settings } from './settings/service.ts';
 
 /** What is noted of a mail: each the column that keeps when it happened. */
 type Mark =
@@ -207,4 +207,31 @@ export abstract class CampaignLife<
     if (mail) this.mark(tx, mail, readAt(kind, at));
     return mail;
   }
+}
+
+type Threshold = Pick<Settings, 'bounce_pause_threshold_percent'>;
+
+export function returnsTooMuch(
+  { sent, returned }: Ended['returned'],
+  { bounce_pause_threshold_percent: percent }: Threshold,
+): boolean {
+  return sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent;
+}
+
+export function isRefusedTooMuch({ refused }: Pick<Ended['refused'], 'refused'>): boolean {
+  return refused >= REFUSALS_TO_PAUSE;
+}
+
+/** Why sending paused by itself; `words` are what a mail server said that refused. */
+export function explainBrake(
+  reason: string | null,
+  { returned: { sent, returned }, refused }: Ended,
+  { bounce_pause_threshold_percent: percent }: Threshold,
+  words: string | null,
+): string {
+  if (reason === 'relay_refuses') {
+    const last = words === null ? '' : ` The last was told: ${words.replace(/\.?$/, '.')}`;
+    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to.${last}`;
+  }
+  return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
 }

@@ -3,7 +3,6 @@
  * starts. What both can do to be written, found and looked at stands here; `campaign-life.ts` has what they
  * can do once they go out.
  */
-
 import type { Projects } from '../access/projects/service.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
@@ -244,4 +243,16 @@ export abstract class Campaigns<
       return { id, name, project_id, why: this.explainPause(row) };
     });
   }
+}
+
+/** Deletes words whose broadcast is gone, or that no step has any more: a day later, as they may be on their way to one. */
+export function sweepWords(
+  templates: Pick<Templates, 'sweepOwn'>,
+  campaigns: readonly Pick<Campaigns<never, unknown, never>, 'listTemplates'>[],
+): Promise<void> {
+  return templates.sweepOwn((tx) => {
+    const named = campaigns.flatMap((each) => each.listTemplates(tx));
+    const all = new Set(named.map(({ project_id, template }) => `${project_id}/${template}`));
+    return (project_id, slug) => all.has(`${project_id}/${slug}`);
+  });
 }

@@ -15,7 +15,7 @@ import {
   MAILS_AHEAD_WAIT_MS,
   type NextTurn,
   waitForCapacity,
-} from '../campaign-capacity.ts';
+} from '../campaign-engine.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import { type ContactFilter, type ContactStanding, pieceFor } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';

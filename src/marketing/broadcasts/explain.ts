@@ -2,7 +2,7 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
-import { explainBrake } from '../campaign-brakes.ts';
+import { explainBrake } from '../campaign-life.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactRow } from '../contacts/service.ts';
 import { ended, listOfContact, turnsAmong } from './recipient-store.ts';

@@ -1,7 +1,7 @@
 /** What the row of a broadcast says of its life, and what may be done with it. Pure functions. */
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '../../errors.ts';
-import { LOOK_AGAIN_MS } from '../campaign-capacity.ts';
+import { LOOK_AGAIN_MS } from '../campaign-engine.ts';
 import { explainProblem, type Problem } from '../campaign-readiness.ts';
 import { isTested } from './ab.ts';
 import type { BroadcastRow, BroadcastStatus } from './tables.ts';

@@ -1,13 +1,12 @@
 /** `satchel contact add`: one address through the whole pipeline. */
-
 import { type Options, textOption } from '../../platform/cli/options.ts';
 import { addProjectOfName, ownerOf, resolveNamed } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import type { ListRow } from '../lists/service.ts';
+import { candidateOf, errorsInContact } from './records.ts';
 import { creation, NEW_FIELDS } from './schemas.ts';
-import { candidateOf, errorsInContact } from './sent-contact.ts';
 
 /** The row of the list that an option names. */
 export function listOf(

@@ -7,7 +7,7 @@ import type { Changes } from '../../platform/database/schemas.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { TrackedAddress, Tracking, TrackingChoices } from '../tracking/service.ts';
 import type { ContactEvent } from './departures.ts';
-import { isPaused } from './standing.ts';
+import { isPaused } from './pipeline.ts';
 import * as store from './store.ts';
 import type { ContactRow } from './tables.ts';
 

@@ -29,6 +29,7 @@ import {
   segment_in_query,
 } from './filter.ts';
 import type { Privacy } from './privacy.ts';
+import { candidateOf, errorsInContact } from './records.ts';
 import {
   bulk_tag,
   contact_changes,
@@ -39,7 +40,6 @@ import {
   MAX_FACETS,
   record,
 } from './schemas.ts';
-import { candidateOf, errorsInContact } from './sent-contact.ts';
 import type { Contacts } from './service.ts';
 
 const TAG = 'Contacts';

@@ -69,7 +69,7 @@ export {
 } from './filter.ts';
 export { pieceFor } from './filter-rules.ts';
 export type { Candidate, Screened } from './pipeline.ts';
-export { type Bar, barOf, hasLeftByChoice, isPaused } from './standing.ts';
+export { type Bar, barOf, hasLeftByChoice, isPaused } from './pipeline.ts';
 
 export type { ContactStanding } from './store.ts';
 export type { ContactRow } from './tables.ts';

@@ -1,6 +1,7 @@
-/** Addresses as people paste them: one or several a line, with a name before or behind. Pure functions. */
+/** Addresses as people paste them: one or several a line, with a name before or behind; read beside the server. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { MAX_PASTED_ROWS } from '../../limits.ts';
+import type { Task } from '../../platform/host/beside.ts';
 import { type NamedAddress, readName, trimUnseen } from './addresses.ts';
 import { type Columns, columnsOf, NO_COLUMNS } from './columns.ts';
 import { commonest } from './csv-rows.ts';
@@ -117,3 +118,5 @@ function splitAddresses(cell: string): string[] {
 const isLikeAddress = (text: string): boolean => text.includes('@');
 
 const unnamed = (email: string): NamedAddress => ({ email, first_name: null, last_name: null });
+
+export const READ_PASTE: Task<string, Paste> = { name: 'import: read a paste', run: readPaste };

@@ -1,5 +1,4 @@
 /** Imports of contacts: starting one from a paste or a CSV file, showing it, resuming and cancelling it. */
-
 import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { IMPORT_REQUEST_GRACE_MS, MAX_PASTED_ROWS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
@@ -12,13 +11,12 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { finishJob, type JobEnd, listWaitingJobs, PRIORITY } from '../../platform/jobs/store.ts';
-import type { Contacts } from '../contacts/service.ts';
-import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
+import { type Contacts, readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
-import { READ_PASTE } from './beside.ts';
 import { findColumns, type ImportDefaults } from './columns.ts';
 import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
+import { READ_PASTE } from './paste.ts';
 import { presentImport } from './records.ts';
 import { rejectedTable } from './rejected.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';

@@ -1,7 +1,7 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { MAX_PUBLIC_LISTS, MAX_TOKEN_HOSTS } from '../../limits.ts';
+import { MAX_ADDRESS_CHARS, MAX_FORM_NAME_CHARS, MAX_PUBLIC_LISTS, MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
@@ -16,7 +16,6 @@ import { FIELDS, type ListChanges, type ListRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ListRow } from './tables.ts';
 
-export { ownFormOf, TRAP_FIELD } from './own-form.ts';
 export { changes as listChanges, type ListRecord } from './schemas.ts';
 export { CONSENT_BASES, type ConsentBasis, type Language, type ListRow } from './tables.ts';
 
@@ -381,4 +380,26 @@ function readTokenHosts(hosts: readonly string[], errors: FieldErrors): string[]
     return name ?? '';
   });
   return [...new Set(read)];
+}
+
+/**
+ * A field that people don't see: whoever fills it is a robot. No browser fills a field of this name by
+ * itself.
+ */
+export const TRAP_FIELD = 'comment';
+
+/** HTML that works as it stands, without a script. `sign_up_url` is the list's. */
+export function ownFormOf(
+  sign_up_url: string,
+  { asks_for_tracking }: { asks_for_tracking: boolean },
+): string {
+  const tracking = asks_for_tracking
+    ? '\n  <label><input type="checkbox" name="tracking" value="true"> Count what I open and click</label>'
+    : '';
+  return `<form method="post" action="${Bun.escapeHTML(sign_up_url)}">
+  <label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"></label>
+  <label>First name <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"></label>${tracking}
+  <label aria-hidden="true" style="position:absolute;left:-9999px">Leave this empty <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label>
+  <button>Sign up</button>
+</form>`;
 }

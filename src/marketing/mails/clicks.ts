@@ -2,6 +2,8 @@
  * Clicks and opens. They are collected for a moment, in a file, so that no redirect waits for the database,
  * and each counts only once it can no longer turn out to be a scanner's.
  */
+
+import { isbot } from 'isbot';
 import { messageOf } from '../../errors.ts';
 import { MAX_USER_AGENT_CHARS, SCANNER_WINDOW_MS } from '../../limits.ts';
 import { BULK_SOURCES, type ReadMail, sentMails } from '../../mail/emails/service.ts';
@@ -11,7 +13,6 @@ import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { ClickFile } from './click-file.ts';
 import * as store from './click-store.ts';
-import { isLinkMachine, isPictureMachine } from './machines.ts';
 import { readMerge } from './merging.ts';
 import type { ClickFlag } from './tables.ts';
 
@@ -306,4 +307,42 @@ function whatOf(position: number): string {
   if (position > 0) return 'link';
   if (position === store.PLACE.picture) return 'picture';
   return position === store.PLACE.hidden_link ? 'hidden link' : 'unsubscribe page';
+}
+
+/**
+ * Picture proxies. Apple's says nothing but `Mozilla/5.0`, whether its owner looks at the mail or not. The
+ * others are in github.com/matomo-org/device-detector (regexes/bots.yml) and
+ * github.com/monperrus/crawler-user-agents; the one that ends with `Edge/12.246 Mozilla/5.0` is Google's too,
+ * ahead of the reader (gmass.co/blog/false-opens-in-gmail).
+ */
+const PICTURE_PROXIES = [
+  /^Mozilla\/5\.0$/,
+  /GoogleImageProxy|ggpht\.com/i,
+  /Edge\/12\.246 Mozilla\/5\.0$/,
+  /YahooMailProxy/i,
+  /Seznam-?Email-?Proxy/i,
+  /FastmailUA\//i,
+  /Shortwave Image Fetcher/i,
+];
+
+/**
+ * Gateways, by the names that their makers give them. Barracuda's is in the lists above; the others are those
+ * that senders report (for one, suped.com: which corporate filters follow links).
+ */
+const GATEWAYS = [
+  /\b(?:barracuda|proofpoint|mimecast|symantec|messagelabs|trend ?micro|forcepoint|sophos|fire ?eye|trellix)/i,
+  /\b(?:ironport|cisco ?secure ?email|forti(?:mail|guard|sandbox)|sonicwall|zscaler|avanan|vade ?secure|safelinks)/i,
+];
+
+/**
+ * Whether one of them fetched a picture. Other robots are not asked for: mail programs of people have all
+ * kinds of names.
+ */
+export function isPictureMachine(user_agent: string): boolean {
+  return [...PICTURE_PROXIES, ...GATEWAYS].some((name) => name.test(user_agent));
+}
+
+/** Whether a link was followed by a program: people do that with browsers, which say so. */
+export function isLinkMachine(user_agent: string): boolean {
+  return isbot(user_agent) || isPictureMachine(user_agent);
 }

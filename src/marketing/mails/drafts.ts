@@ -1,11 +1,13 @@
-/** What a mail that is being written looks like, and what is wrong with it. Pure functions. */
+/** What a mail that is being written looks like, and what is wrong with it; and what of mails is done beside the server. Pure functions. */
 import {
   compileMail,
   type PreviewedMail,
   previewMail,
   type TemplateFields,
 } from '../../mail/templates/service.ts';
+import type { Task } from '../../platform/host/beside.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
+import { type Bodies, type LayoutValues, layOutBodies } from './layout.ts';
 import { sampleText } from './merging.ts';
 import {
   deadLinkProblems,
@@ -13,7 +15,8 @@ import {
   type PreviewProblem,
   unsubscribeProblems,
 } from './problems.ts';
-import { type ShownMail, showMail, type ToShow } from './showing.ts';
+import { type MailOutlook, outlookOf, type ShownMail, showMail, type ToShow } from './showing.ts';
+import { type ComposedTwice, composeBoth, type SourceInput } from './source.ts';
 
 /** A draft with all that it is shown by. */
 export type DraftToShow =
@@ -100,3 +103,19 @@ function set<T>(values: Record<string, unknown>, name: string, value: T): T {
   Object.defineProperty(values, name, { value, enumerable: true, configurable: true, writable: true });
   return value;
 }
+
+export const COMPOSE: Task<Omit<SourceInput, 'is_tracked'>, ComposedTwice> = {
+  name: 'marketing mail: compose',
+  run: composeBoth,
+};
+
+export const LAY_OUT: Task<{ bodies: Bodies; values: LayoutValues }, Bodies> = {
+  name: 'marketing mail: lay out',
+  run: ({ bodies, values }) => layOutBodies(bodies, values),
+};
+
+export const SHOW: Task<ToShow, ShownMail> = { name: 'marketing mail: show', run: showMail };
+
+export const SHOW_DRAFT: Task<DraftToShow, Preview> = { name: 'marketing mail: show draft', run: showDraft };
+
+export const OUTLOOK: Task<ToShow, MailOutlook> = { name: 'marketing mail: outlook', run: outlookOf };

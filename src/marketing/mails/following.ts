@@ -3,12 +3,12 @@ import { isBulk, sentMails } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { KeyedHash, KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
+import { readUtm, withUtm } from './links.ts';
 import { targetOf } from './merge-fields.ts';
 import { addContactToken, mergedOf } from './merging.ts';
 import type { Link } from './source.ts';
 import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, readLinkToken } from './tokens.ts';
-import { readUtm, withUtm } from './utm.ts';
 
 /** Where a followed link leads. */
 interface Followed extends LinkName {

@@ -3,7 +3,7 @@
  * Pure functions.
  */
 import { type Language, WORDS } from '../../platform/words/words.ts';
-import { rewriteHtml } from './html.ts';
+import { rewriteHtml } from './links.ts';
 
 /** What a layout shows besides the template's own content; every value is text. */
 export interface LayoutValues {

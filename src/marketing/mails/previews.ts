@@ -1,5 +1,4 @@
 /** A mail that is being written, as its reader would see it, and what is wrong with it. Stores nothing. */
-
 import type { Projects } from '../../access/projects/service.ts';
 import { invalid, notFound, refuseAll } from '../../errors.ts';
 import type { Emails } from '../../mail/emails/service.ts';
@@ -11,8 +10,7 @@ import type { Static } from '../../platform/http/schema.ts';
 import type { Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import type { MarketingSettings } from '../settings/service.ts';
-import { SHOW_DRAFT } from './beside.ts';
-import type { DraftToShow, Preview } from './drafts.ts';
+import { type DraftToShow, type Preview, SHOW_DRAFT } from './drafts.ts';
 import { readVariables } from './merging.ts';
 import type { draft } from './schemas.ts';
 import { type MailOwner, type MarketingMail, markAsTest } from './service.ts';

@@ -2,7 +2,6 @@
  * Marketing mail: what is accepted of it (values, and the source that they are merged into), and rendering it
  * as it is sent or shown.
  */
-
 import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
@@ -24,20 +23,21 @@ import type { ListRow } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
-import { COMPOSE, OUTLOOK, SHOW } from './beside.ts';
+import { COMPOSE, OUTLOOK, SHOW } from './drafts.ts';
 import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
-import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import { brandOf } from './layout.ts';
 import { fillParts, type MergeContact, ownLinks, shownOf, targetOf } from './merge-fields.ts';
 import {
   type Merge,
+  mailHeaders,
   makesNoMail,
   readMerge,
   refusalOfMissing,
   refusalOfSize,
   refusalOfSubject,
   subjectOf,
+  unsubscribeUrlOf,
   valuesOf,
   withoutContactFields,
 } from './merging.ts';
@@ -47,9 +47,8 @@ import * as store from './store.ts';
 import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
-export { contactOfMail, lastMailsTo } from './last-mail.ts';
 export { brandOf, layOutBodies } from './layout.ts';
-export { makesNoMail, readVariables } from './merging.ts';
+export { contactOfMail, lastMailsTo, makesNoMail, readVariables } from './merging.ts';
 export { type MailOutlook, type ShownMail, UNSEEN } from './showing.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */

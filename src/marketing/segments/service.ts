@@ -1,5 +1,7 @@
 /** Segments: filters of a list that are kept under a name, and stand wherever a filter may. */
 import { type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import { type Options, textOption, UsageError } from '../../platform/cli/options.ts';
+import { resolveNamed } from '../../platform/cli/project-option.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -9,7 +11,7 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import { parse } from '../../platform/http/schema.ts';
 import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { countAudience } from '../audience.ts';
-import { type ContactFilter, type Contacts, contact_filter } from '../contacts/service.ts';
+import { type ContactFilter, type Contacts, contact_filter, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
@@ -24,7 +26,6 @@ import {
 import * as store from './store.ts';
 import type { SegmentRow } from './tables.ts';
 
-export { filterOption, SEGMENT_HELP } from './filter-option.ts';
 export type { SegmentRecord } from './schemas.ts';
 export type { SegmentRow } from './tables.ts';
 
@@ -248,4 +249,27 @@ export class Segments {
 /** The filter of a segment as it was stored. */
 function filterOf({ filter }: Pick<SegmentRow, 'filter'>): ContactFilter {
   return parse(contact_filter, filter);
+}
+
+/** What `--segment` takes in the shell. */
+export const SEGMENT_HELP = 'those of a segment of the list, in place of a filter: its id or name';
+
+interface Needs {
+  projects: { require(ref: string): { id: number } };
+  segments: { filterNamed(list: { id: number; project_id: number }, public_id: string): ContactFilter };
+  segment_names: Naming;
+}
+
+/** The filter that was given; undefined for none. Throws wrong usage for both, and AppError as `readFilter` and `filterNamed` do. */
+export function filterOption(
+  { projects, segments, segment_names }: Needs,
+  list: { id: number; project_id: number },
+  options: Options,
+): ContactFilter | undefined {
+  const filter = textOption(options, 'filter');
+  const segment = textOption(options, 'segment');
+  if (segment === undefined) return filter === undefined ? undefined : readFilter(filter);
+  if (filter !== undefined) throw new UsageError('Give either --segment or a filter.');
+  const of_project = { project: String(list.project_id) };
+  return segments.filterNamed(list, resolveNamed({ projects, ...segment_names }, segment, of_project));
 }

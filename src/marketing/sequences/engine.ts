@@ -3,7 +3,6 @@
  * are one commit, so that however the engine is cut off, no step is skipped and none is sent twice. An active
  * sequence has one job, which sleeps until its next enrollment is due.
  */
-
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { AcceptBulk } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -15,7 +14,7 @@ import {
   MAILS_AHEAD_WAIT_MS,
   type NextTurn,
   waitForCapacity,
-} from '../campaign-capacity.ts';
+} from '../campaign-engine.ts';
 import { templateProblems } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import { barOf, type ContactRow, isPaused } from '../contacts/service.ts';
@@ -26,8 +25,7 @@ import type { SuppressionCheck } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
-import { exit, exitReasonOf, fail } from './exits.ts';
-import { advance, failsInCircle, type GoingOn } from './going-on.ts';
+import { advance, exit, exitReasonOf, fail, failsInCircle, type GoingOn } from './going-on.ts';
 import { SEQUENCE_STEP } from './lifecycle.ts';
 import {
   decide,

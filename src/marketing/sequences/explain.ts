@@ -2,7 +2,7 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { readDoneUntil } from '../../platform/jobs/restore-hold.ts';
-import { explainBrake } from '../campaign-brakes.ts';
+import { explainBrake } from '../campaign-life.ts';
 import type { Ended } from '../campaign-store.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactRow } from '../contacts/service.ts';

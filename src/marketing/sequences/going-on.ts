@@ -1,20 +1,19 @@
 /**
- * What changes the time of an enrollment's next step, besides the engine: its mail ends, a delay is changed,
- * a wrong clock is corrected.
+ * What moves or ends an enrollment besides the engine: its mail ends, a delay is changed, a wrong clock is corrected, its contact
+ * leaves.
  */
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { CampaignDeps } from '../campaigns.ts';
-import { isPaused } from '../contacts/service.ts';
+import { type Bar, type ContactEvent, type ContactRow, isPaused } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
-import { exit, fail } from './exits.ts';
 import { type Decision, type Step, stepAfter, stepsOf, type Tracks } from './model.ts';
 import { presentEnrollment } from './records.ts';
 import type { EnrollmentRecord } from './schemas.ts';
 import * as store from './store.ts';
-import type { EnrollmentRow, SequenceRow } from './tables.ts';
+import type { EnrollmentRow, ExitReason, SequenceRow } from './tables.ts';
 
 /** Enrollments that are looked at in one go for times which a wrong clock has left: some milliseconds. */
 const TIMES_PIECE = 2_000;
@@ -205,4 +204,60 @@ export function failsInCircle(
   if (routes <= MAX_ROUTES_AT_ONCE) return false;
   fail(tx, id, 'Its tracks route in a circle without sending.', now_ms);
   return true;
+}
+
+type ExitsDeps = Pick<CampaignDeps, 'database' | 'clock' | 'deliveries'>;
+
+export class Exits {
+  constructor(private readonly deps: ExitsDeps) {}
+
+  /** Whoever left gets nothing more of any sequence. */
+  onContact(tx: Tx, told: { kind: Departed; contact: ContactRow; at: number }): void {
+    const { kind, contact, at } = told;
+    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
+    // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
+    for (const email_id of rows.listWaitingOf(tx, contact.id)) this.deps.deliveries.withhold(tx, email_id);
+  }
+
+  /** Ends the enrollments whose sequence names this event as an exit event, unless they began after it. */
+  onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
+    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
+      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
+        exit(tx, enrollment.id, 'event', told.at);
+        if (enrollment.last_email_id !== null) this.deps.deliveries.withhold(tx, enrollment.last_email_id);
+      }
+  }
+
+  /** Ends the enrollments of a finished sequence, in pieces. */
+  async endAll(sequence_id: number): Promise<void> {
+    const { database, clock } = this.deps;
+    for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
+      count = await database.writePiece((tx) => {
+        const piece = rows.listActiveAfter(tx, sequence_id, 0, ENROLL_PIECE);
+        for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
+        return piece.length;
+      });
+    }
+  }
+}
+
+/** How a contact may have left. */
+type Departed = Exclude<ContactEvent['kind'], 'signed_up' | 'activated' | 'resubscribed' | 'deleted'>;
+
+/** The reason for which somebody who may not be mailed leaves a sequence. */
+export function exitReasonOf({ status }: Bar): ExitReason {
+  if (status === 'bounced' || status === 'complained') return status;
+  return status === null ? 'suppressed' : 'unsubscribed';
+}
+
+/** Ends an enrollment early, within the transaction that learns of the reason. */
+export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  rows.updateEnrollment(tx, id, { state: 'exited', exit_reason, ...over });
+}
+
+/** Ends an enrollment as failed. */
+export function fail(tx: Tx, id: number, error: string, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  rows.updateEnrollment(tx, id, { state: 'failed', error, ...over });
 }

@@ -1,5 +1,4 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what it is told from outside. */
-
 import { AppError, conflict, invalid, notFound, refuseAll } from '../../errors.ts';
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
@@ -27,8 +26,7 @@ import type { Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
-import type { Exits } from './exits.ts';
-import { dueAt, type GoingOn } from './going-on.ts';
+import { dueAt, type Exits, type GoingOn } from './going-on.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import { skipDue } from './skipping.ts';

@@ -1,5 +1,4 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
-
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
@@ -9,7 +8,7 @@ import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
-import { explainBrake } from '../campaign-brakes.ts';
+import { explainBrake } from '../campaign-life.ts';
 import { explainProblem, type Problem, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';
 import { barOf, type ContactRow } from '../contacts/service.ts';
@@ -19,9 +18,8 @@ import type { Settings } from '../settings/service.ts';
 import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
-import { exitReasonOf } from './exits.ts';
 import { endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
-import type { GoingOn } from './going-on.ts';
+import { exitReasonOf, type GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
 import { presentEnrollment, presentSequence } from './records.ts';

@@ -2,8 +2,7 @@
 import { type Html, html, paragraphs } from '../../platform/http/pages.ts';
 import type { Reader } from '../../platform/words/readers.ts';
 import type { Words } from '../../platform/words/words.ts';
-import type { Choices } from './choices.ts';
-import { choicesForm } from './choices-form.ts';
+import { type Choices, choicesForm } from './choices.ts';
 
 export interface Page {
   status: number;

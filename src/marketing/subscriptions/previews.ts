@@ -21,7 +21,7 @@ import {
   unsubscribedPage,
   unsubscribePage,
 } from './pages.ts';
-import type { pages_draft, pages_preview } from './preview-schemas.ts';
+import type { pages_draft, pages_preview } from './schemas.ts';
 import type { SubscriptionsDeps } from './service.ts';
 import { formPage } from './sign-up-form.ts';
 

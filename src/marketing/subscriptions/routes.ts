@@ -1,4 +1,4 @@
-/** Signing up by form, and the public pages: sign-up, confirmation, unsubscribing. */
+/** Signing up by form, the public pages (sign-up, confirmation, unsubscribing), and their preview. */
 import { forbidden } from '../../errors.ts';
 import {
   MAX_CAPTCHA_TOKEN_CHARS,
@@ -8,7 +8,13 @@ import {
 } from '../../limits.ts';
 import { readForm } from '../../platform/http/body.ts';
 import { pageResponse, seeOther } from '../../platform/http/pages.ts';
-import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import {
+  bothPlanes,
+  openRoute,
+  projectRoute,
+  type RequestContext,
+  type Route,
+} from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
 import { type Reader, readerOf } from '../../platform/words/readers.ts';
 import type { Lists } from '../lists/service.ts';
@@ -30,6 +36,8 @@ import {
   unsubscribedPage,
   unsubscribePage,
 } from './pages.ts';
+import type { PagePreviews } from './previews.ts';
+import { pages_draft, pages_preview } from './schemas.ts';
 import type { Subscriptions, Visitor } from './service.ts';
 import { signUpPageRoutes } from './sign-up-page.ts';
 import { errorsInSignUp } from './sign-ups.ts';
@@ -244,3 +252,23 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
 
 /** Not what a mail program sends (RFC 8058). */
 const isOwn = (form: Readonly<Record<string, string>>): boolean => form['List-Unsubscribe'] === undefined;
+
+export function pagePreviewRoutes(previews: PagePreviews): Route[] {
+  return [
+    projectRoute({
+      method: 'POST',
+      path: '/email-marketing/pages/preview',
+      may_take_long: true,
+      only_reads: true,
+      tag: 'Sign-up forms',
+      summary: 'Show the public pages and mails as strangers see them, by settings as they are typed',
+      description:
+        'To sign up, confirm, unsubscribe and choose, for a sample reader, in the language of the list or else of `language`; ' +
+        'the mail that asks to confirm, and a sample newsletter. The same code makes what strangers get. Nothing is stored, and no form or link in it acts for anybody.',
+      body: pages_draft,
+      example: { settings: { brand_name: 'Corner shop', brand_color: '#1a73e8' }, language: 'de' },
+      response: pages_preview,
+      handle: ({ caller, body }) => previews.preview(caller.project, body),
+    }),
+  ];
+}

@@ -11,10 +11,9 @@ import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { KeyedHash, KeyOwner, MarketingSettings } from '../settings/service.ts';
-import { isStronger, type Reasons, withImported, withReason } from './reasons.ts';
 import type { Departed } from './schemas.ts';
 import * as store from './store.ts';
-import type { SuppressionKind, SuppressionRow } from './tables.ts';
+import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
 
 export type { Departed } from './schemas.ts';
 export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
@@ -440,4 +439,35 @@ function canonical(address: string): string | null {
 
 function present(row: SuppressionRow): SuppressionRecord {
   return { id: row.id, hash: row.hash, kind: row.kind, created_at: toIso(row.created_at) };
+}
+
+/** Why an address is suppressed: the strongest reason, and the strongest beside it. */
+export interface Reasons {
+  kind: SuppressionKind | null;
+  also_kind: SuppressionKind | null;
+}
+
+/** Kinds stand weakest first. */
+export function isStronger(kind: SuppressionKind, than: SuppressionKind | null): boolean {
+  return than === null || SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(than);
+}
+
+/** With one more; the reader's own repeat is none. */
+export function withReason(reasons: Reasons, kind: SuppressionKind, is_readers_own: boolean): Reasons {
+  if (reasons.kind === null) return { kind, also_kind: null };
+  const is_stronger = isStronger(kind, reasons.kind);
+  if (is_readers_own && !is_stronger) return reasons;
+  const other = is_stronger ? reasons.kind : kind;
+  return {
+    kind: is_stronger ? kind : reasons.kind,
+    also_kind: isStronger(other, reasons.also_kind) ? other : reasons.also_kind,
+  };
+}
+
+/** With those that imports gave, of which none repeats another. */
+export function withImported(own: Reasons, imported: readonly SuppressionKind[]): Reasons {
+  const others = SUPPRESSION_KINDS.filter(
+    (kind) => imported.includes(kind) && kind !== own.kind && kind !== own.also_kind,
+  );
+  return others.reduce((reasons, kind) => withReason(reasons, kind, false), own);
 }

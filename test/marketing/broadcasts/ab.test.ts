@@ -1,7 +1,7 @@
 /** A/B of a broadcast: its plan, its share, the decision, and what interrupts it. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { drawShare } from '../../../src/marketing/broadcasts/ab.ts';
-import { campaignChecks } from '../../../src/marketing/campaign-checks.ts';
+import { campaignChecks } from '../../../src/marketing/checks.ts';
 import { toIso } from '../../../src/platform/host/clock.ts';
 import { run } from '../../support/command.ts';
 import { actor } from '../../support/helpers.ts';

@@ -1,6 +1,6 @@
 /** How likely a variant is the best: against what other methods say, and at the ends. */
 import { expect, test } from 'bun:test';
-import { chancesOfBest } from '../../../src/marketing/broadcasts/chance.ts';
+import { chancesOfBest } from '../../../src/marketing/broadcasts/ab.ts';
 
 const of = (...counts: [clicked: number, tracked: number][]) =>
   chancesOfBest(counts.map(([clicked, tracked]) => ({ clicked, tracked })));

@@ -1,6 +1,6 @@
 /** UTM parameters: what an address gains, whatever it looks like; and whose mail's links gain them. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { withUtm } from '../../../src/marketing/mails/utm.ts';
+import { withUtm } from '../../../src/marketing/mails/links.ts';
 import { linksOf, type MailApp, startMailApp } from './setup.ts';
 
 describe('an address', () => {

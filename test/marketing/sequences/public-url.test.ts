@@ -1,7 +1,7 @@
 /** Without an address that others reach, no mail with links goes to others: what says so, and what is refused. */
 import { describe, expect, test } from 'bun:test';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
-import { marketingChecks } from '../../../src/marketing/settings/checks.ts';
+import { marketingChecks } from '../../../src/marketing/checks.ts';
 import { actor } from '../../support/helpers.ts';
 import { type SequenceApp, startSequenceApp } from './setup.ts';
 

@@ -1,5 +1,5 @@
 /** A campaign made of a seed: sequences, contacts, and whatever may happen to them, each step of it held against the oracle. */
-import { LOOK_AGAIN_MS } from '../../../src/marketing/campaign-capacity.ts';
+import { LOOK_AGAIN_MS } from '../../../src/marketing/campaign-engine.ts';
 import { actor } from '../../support/helpers.ts';
 import { TestClock } from '../../support/temp.ts';
 import { BROWSER } from '../mails/setup.ts';

@@ -1,9 +1,10 @@
 /**
- * What `satchel doctor` asks of sequences and broadcasts: which ones paused by themselves, or could not
- * begin, and whose A/B waits for somebody.
+ * What `satchel doctor` asks of email marketing: which campaigns paused by themselves, or could not begin, whose A/B waits for
+ * somebody, and whether links lead anywhere and keys open.
  */
 import type { Projects } from '../access/projects/service.ts';
-import { act, type HealthCheck, ok, warning } from '../platform/host/health-check.ts';
+import { act, type HealthCheck, ok, problem, sealedCheck, warning } from '../platform/host/health-check.ts';
+import type { MarketingSettings } from './settings/service.ts';
 
 interface Pausing {
   readonly what: 'sequence' | 'broadcast';
@@ -52,5 +53,39 @@ export function campaignChecks({ sequences, broadcasts, projects }: Needs): Heal
     checkOf(sequences, 'satchel sequence why'),
     checkOf(broadcasts, 'satchel broadcast resume'),
     undecided,
+  ];
+}
+
+export function marketingChecks({
+  marketing,
+  projects,
+  lists,
+}: {
+  marketing: MarketingSettings;
+  projects: Projects;
+  lists: { problemOfConfirmations(project_id: number): string | null };
+}): HealthCheck[] {
+  return [
+    {
+      check: 'public URL',
+      run() {
+        const told = projects
+          .listAll({})
+          .map(({ id }) => marketing.problemOfLinks(id) ?? lists.problemOfConfirmations(id));
+        const words = told.find((one) => one !== null);
+        const remedy =
+          'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again';
+        return words ? [problem('public URL', words, remedy)] : [];
+      },
+    },
+    sealedCheck(() =>
+      projects
+        .listAll({})
+        .filter((project) => !marketing.hasUsableKey(project))
+        .map((project) => ({
+          message: `The marketing key of project ${project.slug} does not open: nobody can be added to its lists or leave them.`,
+          remedy: 'satchel restore FILE --yes, with the master key of that backup',
+        })),
+    ),
   ];
 }
