@@ -95,7 +95,7 @@ export class Webhooks {
     const { read } = this.deps.database;
     return paginate(query, {
       total: webhook.deliveries,
-      fetch: (limit, offset) => store.listDeliveries(read, webhook.id, { limit, offset }),
+      fetch: (limit, offset) => store.listDeliveries(read, { webhook_id: webhook.id, limit, offset }),
     }).map((row) => presentDelivery(row, webhook));
   }
 

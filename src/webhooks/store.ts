@@ -1,5 +1,5 @@
 /** SQL of webhooks. */
-import { desc, eq, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawAll, rawGet, rawHas, rawRun, rawValue, rawValues } from '../platform/database/raw-sql.ts';
 import { HELD_FROM, IS_HELD_BY_RESTORE } from '../platform/jobs/restore-hold.ts';
@@ -31,15 +31,14 @@ export function updateWebhook(tx: Tx, id: number, changes: Partial<WebhookRow>):
   return tx.update(webhooks).set(changes).where(eq(webhooks.id, id)).returning().get();
 }
 
-export function deleteWebhook(tx: Tx, id: number): void {
-  tx.delete(webhooks).where(eq(webhooks.id, id)).run();
-}
+export const deleteWebhook = rawRun<[id: number]>('DELETE FROM webhooks WHERE id = ?');
 
 export const findWebhook = rawGet<WebhookRow, [id: number]>('SELECT * FROM webhooks WHERE id = +?', webhooks);
 
-export function findWebhookByPublicId(read: Tx, public_id: string): WebhookRow | undefined {
-  return read.select().from(webhooks).where(eq(webhooks.public_id, public_id)).get();
-}
+export const findWebhookByPublicId = rawGet<WebhookRow, [public_id: string]>(
+  'SELECT * FROM webhooks WHERE public_id = ?',
+  webhooks,
+);
 
 /** The webhooks of a project, newest first; there are few. */
 export const listWebhooks = rawAll<WebhookRow, [project_id: number]>(
@@ -47,9 +46,7 @@ export const listWebhooks = rawAll<WebhookRow, [project_id: number]>(
   webhooks,
 );
 
-export function listAllWebhooks(read: Tx): WebhookRow[] {
-  return read.select().from(webhooks).orderBy(webhooks.id).all();
-}
+export const listAllWebhooks = rawAll<WebhookRow>('SELECT * FROM webhooks ORDER BY id', webhooks);
 
 /** Whether any webhook of a project listens to this. Runs for all that happens: one seek if none. */
 export const isListenedTo = rawHas<[project_id: number, type: string]>(
@@ -102,20 +99,9 @@ export const findDelivery = rawGet<DeliveryRow, [id: string]>(
 );
 
 /** Deliveries of a webhook, newest first. */
-export function listDeliveries(
-  read: Tx,
-  webhook_id: number,
-  { limit, offset }: { limit: number; offset: number },
-): DeliveryRow[] {
-  return read
-    .select()
-    .from(webhookDeliveries)
-    .where(eq(webhookDeliveries.webhook_id, webhook_id))
-    .orderBy(desc(webhookDeliveries.id))
-    .limit(limit)
-    .offset(offset)
-    .all();
-}
+export const listDeliveries = rawAll<DeliveryRow, [{ webhook_id: number; limit: number; offset: number }]>(
+  'SELECT * FROM webhook_deliveries WHERE webhook_id = +:webhook_id ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
+);
 
 /** What an attempt, or whoever looks after it, changes of a delivery. */
 export type DeliveryState = Pick<
@@ -217,9 +203,10 @@ export function saveTry(
 }
 
 /** Null once it is no longer kept. */
-export function findTry(read: Tx, delivery_id: string): TryRow | null {
-  return read.select().from(webhookTries).where(eq(webhookTries.delivery_id, delivery_id)).get() ?? null;
-}
+export const findTry = rawGet<TryRow, [delivery_id: string]>(
+  'SELECT * FROM webhook_tries WHERE delivery_id = ?',
+  webhookTries,
+);
 
 /** Deletes up to `limit` tries from before a moment, and returns how many there were. */
 export const deleteOldTries = rawRun<[before_ms: number, limit: number]>(

@@ -1,10 +1,10 @@
 /** The SQL of projects and of the scopes of tokens and people. */
 
 import type { Database as Sqlite } from 'bun:sqlite';
-import { and, asc, between, count, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, between, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { conflict } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type ProjectRow, projects } from './tables.ts';
 
@@ -69,14 +69,10 @@ export const findProjectAtLinkDomain = rawValue<number, [name: string]>(
   'SELECT id FROM projects WHERE link_domain = ?',
 );
 
-export function listWithLinkDomain(read: Tx): ProjectRow[] {
-  return read
-    .select()
-    .from(projects)
-    .where(and(isNotNull(projects.link_domain), IS_HERE))
-    .orderBy(asc(projects.link_domain))
-    .all();
-}
+export const listWithLinkDomain = rawAll<ProjectRow>(
+  "SELECT * FROM projects WHERE link_domain IS NOT NULL AND status <> 'arriving' ORDER BY link_domain",
+  projects,
+);
 
 /** Slugs of the projects that name a sending domain. */
 export const listNaming = rawValues<string, [domain: string]>(`
@@ -155,9 +151,7 @@ export function updateProject(tx: Tx, id: number, changes: Partial<NewProject>):
 }
 
 /** Deletes a project and, by foreign keys, everything that belongs to it. */
-export function deleteProject(tx: Tx, id: number): void {
-  tx.delete(projects).where(eq(projects.id, id)).run();
-}
+export const deleteProject = rawRun<[id: number]>('DELETE FROM projects WHERE id = ?');
 
 /** Who is scoped to projects: a token or a person. */
 export interface ScopeHolder {

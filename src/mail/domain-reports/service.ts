@@ -45,7 +45,7 @@ export class DomainReports {
       if (!domain || store.countArrived(tx, domain.id, today) >= MAX_REPORTS_PER_DAY) return [];
       const { organization, report_id, ends_at, policy } = report;
       const p = policy?.p;
-      const is_new = store.insertReport(tx, {
+      const added = store.insertReport(tx, {
         domain_id: domain.id,
         organization,
         report_id,
@@ -54,8 +54,8 @@ export class DomainReports {
         policy: p === 'none' || p === 'quarantine' || p === 'reject' ? p : null,
         ends_at,
       });
-      if (is_new) this.#count(tx, report, { domain_id: domain.id, name, day: ends_day });
-      return [{ is_new }];
+      if (added > 0) this.#count(tx, report, { domain_id: domain.id, name, day: ends_day });
+      return [{ is_new: added > 0 }];
     });
     return told.length > 0 ? { told } : null;
   }

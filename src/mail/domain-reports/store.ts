@@ -1,30 +1,26 @@
 /** SQL of what receivers reported of domains. */
-import { and, count, desc, eq, gte, lt, max } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawRun } from '../../platform/database/raw-sql.ts';
-import { type DomainReportRow, domainReports, domainSources, domainTls } from './tables.ts';
+import { rawAll, rawCount, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
+import type { DomainReportRow, domainSources, domainTls } from './tables.ts';
 
-/** Notes a report; false where it came before. */
-export function insertReport(tx: Tx, report: DomainReportRow): boolean {
-  const inserted = tx.insert(domainReports).values(report).onConflictDoNothing();
-  return inserted.returning({ id: domainReports.domain_id }).get() !== undefined;
-}
+/** Notes a report; 0 where it came before. */
+export const insertReport = rawRun<[DomainReportRow]>(
+  `INSERT INTO domain_reports (domain_id, organization, report_id, ends_day, arrived_day, policy, ends_at)
+   VALUES (:domain_id, :organization, :report_id, :ends_day, :arrived_day, :policy, :ends_at)
+   ON CONFLICT DO NOTHING`,
+);
 
-export function countArrived(read: Tx, domain_id: number, arrived_day: number): number {
-  const of_day = and(eq(domainReports.domain_id, domain_id), eq(domainReports.arrived_day, arrived_day));
-  return read.select({ n: count() }).from(domainReports).where(of_day).get()?.n ?? 0;
-}
+export const countArrived = rawCount<[domain_id: number, arrived_day: number]>(
+  'SELECT count(*) FROM domain_reports WHERE domain_id = ? AND arrived_day = ?',
+);
 
-export function countSources(read: Tx, domain_id: number, day: number): number {
-  const of_day = and(eq(domainSources.domain_id, domain_id), eq(domainSources.day, day));
-  return read.select({ n: count() }).from(domainSources).where(of_day).get()?.n ?? 0;
-}
+export const countSources = rawCount<[domain_id: number, day: number]>(
+  'SELECT count(*) FROM domain_sources WHERE domain_id = ? AND day = ?',
+);
 
-export function hasSource(read: Tx, of: { domain_id: number; day: number; ip: string }): boolean {
-  const { domain_id, day, ip } = domainSources;
-  const is_it = and(eq(domain_id, of.domain_id), eq(day, of.day), eq(ip, of.ip));
-  return read.select({ ip }).from(domainSources).where(is_it).get() !== undefined;
-}
+export const hasSource = rawHas<[{ domain_id: number; day: number; ip: string }]>(
+  'SELECT 1 FROM domain_sources WHERE domain_id = :domain_id AND day = :day AND ip = :ip',
+);
 
 type SourceRow = typeof domainSources.$inferSelect;
 export type SourceNumbers = Omit<SourceRow, 'domain_id' | 'day' | 'ip'>;
@@ -62,39 +58,24 @@ export const listTls = rawAll<{ reason: string; sessions: number }, [Since]>(
    GROUP BY reason ORDER BY reason`,
 );
 
-export function listOrganizations(read: Tx, { domain_id, day }: Since): string[] {
-  const { organization } = domainReports;
-  return read
-    .select({ organization, last_at: max(domainReports.ends_at) })
-    .from(domainReports)
-    .where(and(eq(domainReports.domain_id, domain_id), gte(domainReports.ends_day, day)))
-    .groupBy(organization)
-    .orderBy(organization)
-    .limit(100)
-    .all()
-    .map((row) => row.organization);
-}
+export const listOrganizations = rawValues<string, [Since]>(
+  `SELECT DISTINCT organization FROM domain_reports WHERE domain_id = +:domain_id AND ends_day >= +:day
+   ORDER BY organization LIMIT 100`,
+);
 
 /** The policy of the report that ends last. */
-export function findPolicy(read: Tx, { domain_id, day }: Since): DomainReportRow['policy'] {
-  const rows = read
-    .select({ policy: domainReports.policy })
-    .from(domainReports)
-    .where(and(eq(domainReports.domain_id, domain_id), gte(domainReports.ends_day, day)))
-    .orderBy(desc(domainReports.ends_at))
-    .all();
-  return rows.find(({ policy }) => policy !== null)?.policy ?? null;
-}
+export const findPolicy = rawValue<NonNullable<DomainReportRow['policy']>, [Since]>(
+  `SELECT policy FROM domain_reports WHERE domain_id = +:domain_id AND ends_day >= +:day AND policy IS NOT NULL
+   ORDER BY ends_at DESC LIMIT 1`,
+);
+
+const FORGETTING = [
+  rawRun<[Since]>('DELETE FROM domain_reports WHERE domain_id = :domain_id AND ends_day < :day'),
+  rawRun<[Since]>('DELETE FROM domain_sources WHERE domain_id = :domain_id AND day < :day'),
+  rawRun<[Since]>('DELETE FROM domain_tls WHERE domain_id = :domain_id AND day < :day'),
+];
 
 /** Forgets what ended before a day. */
 export function deleteBefore(tx: Tx, domain_id: number, day: number): void {
-  tx.delete(domainReports)
-    .where(and(eq(domainReports.domain_id, domain_id), lt(domainReports.ends_day, day)))
-    .run();
-  tx.delete(domainSources)
-    .where(and(eq(domainSources.domain_id, domain_id), lt(domainSources.day, day)))
-    .run();
-  tx.delete(domainTls)
-    .where(and(eq(domainTls.domain_id, domain_id), lt(domainTls.day, day)))
-    .run();
+  for (const forget of FORGETTING) forget(tx, { domain_id, day });
 }

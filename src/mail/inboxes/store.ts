@@ -1,15 +1,15 @@
 /** SQL of inboxes. */
-import { and, asc, eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { type InboxRow, inboxes } from './tables.ts';
 
-export function findInbox(tx: Tx, mailbox_id: number): InboxRow | undefined {
-  return tx.select().from(inboxes).where(eq(inboxes.mailbox_id, mailbox_id)).get();
-}
+export const findInbox = rawGet<InboxRow, [mailbox_id: number]>(
+  'SELECT * FROM inboxes WHERE mailbox_id = ?',
+  inboxes,
+);
 
-export function listInboxes(tx: Tx): InboxRow[] {
-  return tx.select().from(inboxes).orderBy(asc(inboxes.mailbox_id)).all();
-}
+export const listInboxes = rawAll<InboxRow>('SELECT * FROM inboxes ORDER BY mailbox_id', inboxes);
 
 /** In place of the one before, of which nothing stays. */
 export function replaceInbox(tx: Tx, inbox: InboxRow): void {
@@ -17,9 +17,7 @@ export function replaceInbox(tx: Tx, inbox: InboxRow): void {
   tx.insert(inboxes).values(inbox).run();
 }
 
-export function deleteInbox(tx: Tx, mailbox_id: number): void {
-  tx.delete(inboxes).where(eq(inboxes.mailbox_id, mailbox_id)).run();
-}
+export const deleteInbox = rawRun<[mailbox_id: number]>('DELETE FROM inboxes WHERE mailbox_id = ?');
 
 /** False where the inbox was set anew, or is gone. */
 export function updateInbox(

@@ -99,7 +99,7 @@ export class Replies {
       text: is_automatic ? null : text,
       received_at,
     };
-    if (!store.insertReply(tx, row) || is_automatic) return { email_id };
+    if (store.insertReply(tx, row) === 0 || is_automatic) return { email_id };
     sentMails.noteReply(tx, email_id, received_at);
     const answered = { email, reply: present(row), is_recipient, received_at };
     for (const listener of this.#listeners) listener(tx, answered);
@@ -115,7 +115,7 @@ export class Replies {
     const { read } = this.deps.database;
     return paginate(query, {
       total: store.countReplies(read, id, false),
-      fetch: (limit, offset) => store.listPersonal(read, id, limit, offset),
+      fetch: (limit, offset) => store.listPersonal(read, { email_id: id, limit, offset }),
     }).map(present);
   }
 
@@ -127,7 +127,7 @@ export class Replies {
   /** What an address answered to mails that are no marketing, the last ones, one sentence a line. */
   explainAddress(project_id: number, email: string): string[] {
     const { read } = this.deps.database;
-    return store.listLastFrom(read, { project_id, email }, MAX_TOLD).flatMap((reply) => {
+    return store.listLastFrom(read, { project_id, email, limit: MAX_TOLD }).flatMap((reply) => {
       const source = emailLife.find(read, reply.email_id)?.source;
       if (source === undefined || isBulk(source)) return [];
       return [

@@ -1,49 +1,34 @@
 /** SQL of replies. */
-import { and, asc, count, desc, eq, inArray, lt } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawValues } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawCount, rawGet, rawRun, rawValues } from '../../platform/database/raw-sql.ts';
 import { emailReplies, type ReplyRow } from './tables.ts';
 
-/** Keeps a reply; false where it came before. */
-export function insertReply(tx: Tx, reply: Omit<ReplyRow, 'id'>): boolean {
-  const inserted = tx
-    .insert(emailReplies)
-    .values(reply)
-    .onConflictDoNothing()
-    .returning({ id: emailReplies.id });
-  return inserted.get() !== undefined;
-}
+/** Keeps a reply; 0 where it came before. */
+export const insertReply = rawRun<[Omit<ReplyRow, 'id'>]>(
+  `INSERT INTO email_replies (project_id, email_id, digest, is_automatic, from_email, subject, text, received_at)
+   VALUES (:project_id, :email_id, :digest, :is_automatic, :from_email, :subject, :text, :received_at)
+   ON CONFLICT DO NOTHING`,
+);
 
 /** Of people, or of machines. */
-export function countReplies(read: Tx, email_id: string, is_automatic: boolean): number {
-  const of = and(eq(emailReplies.email_id, email_id), eq(emailReplies.is_automatic, is_automatic));
-  return read.select({ n: count() }).from(emailReplies).where(of).get()?.n ?? 0;
-}
+export const countReplies = rawCount<[email_id: string, is_automatic: boolean]>(
+  'SELECT count(*) FROM email_replies WHERE email_id = ? AND is_automatic = ?',
+);
 
 /** Of people, newest first. */
-export function listPersonal(read: Tx, email_id: string, limit: number, offset: number): ReplyRow[] {
-  return read
-    .select()
-    .from(emailReplies)
-    .where(and(eq(emailReplies.email_id, email_id), eq(emailReplies.is_automatic, false)))
-    .orderBy(desc(emailReplies.id))
-    .limit(limit)
-    .offset(offset)
-    .all();
-}
+export const listPersonal = rawAll<ReplyRow, [{ email_id: string; limit: number; offset: number }]>(
+  `SELECT * FROM email_replies WHERE email_id = +:email_id AND is_automatic = 0
+   ORDER BY id DESC LIMIT +:limit OFFSET +:offset`,
+  emailReplies,
+);
 
 type Noted = Pick<ReplyRow, 'is_automatic' | 'from_email' | 'subject' | 'received_at'>;
 
 /** In the order in which they came, without their texts. */
-export function listNoted(read: Tx, email_id: string): Noted[] {
-  const { id, is_automatic, from_email, subject, received_at } = emailReplies;
-  return read
-    .select({ is_automatic, from_email, subject, received_at })
-    .from(emailReplies)
-    .where(eq(emailReplies.email_id, email_id))
-    .orderBy(asc(id))
-    .all();
-}
+export const listNoted = rawAll<Noted, [email_id: string]>(
+  `SELECT is_automatic, from_email, subject, received_at FROM email_replies WHERE email_id = +? ORDER BY id`,
+  emailReplies,
+);
 
 /** Ids of the replies that an address wrote, behind one, in order; none once there are no more. */
 export const listIdsFrom = rawValues<number, [{ project_id: number; email: string; behind: number }]>(
@@ -60,33 +45,21 @@ export function listIdsOfOthers(read: Tx, of: { email_ids: readonly string[]; em
   return idsOfOthers(read, JSON.stringify(of.email_ids), of.email);
 }
 
-export function findReply(read: Tx, id: number): ReplyRow | undefined {
-  return read.select().from(emailReplies).where(eq(emailReplies.id, id)).get();
-}
+export const findReply = rawGet<ReplyRow, [id: number]>(
+  'SELECT * FROM email_replies WHERE id = ?',
+  emailReplies,
+);
 
-export function deleteReply(tx: Tx, id: number): void {
-  tx.delete(emailReplies).where(eq(emailReplies.id, id)).run();
-}
+export const deleteReply = rawRun<[id: number]>('DELETE FROM email_replies WHERE id = ?');
 
 /** Of people, newest first. */
-export function listLastFrom(
-  read: Tx,
-  { project_id, email }: { project_id: number; email: string },
-  limit: number,
-): ReplyRow[] {
-  const from = and(eq(emailReplies.project_id, project_id), eq(emailReplies.from_email, email));
-  return read
-    .select()
-    .from(emailReplies)
-    .where(and(from, eq(emailReplies.is_automatic, false)))
-    .orderBy(desc(emailReplies.id))
-    .limit(limit)
-    .all();
-}
+export const listLastFrom = rawAll<ReplyRow, [{ project_id: number; email: string; limit: number }]>(
+  `SELECT * FROM email_replies WHERE project_id = +:project_id AND from_email = +:email AND is_automatic = 0
+   ORDER BY id DESC LIMIT +:limit`,
+  emailReplies,
+);
 
 /** Deletes up to `limit` that came before a moment; returns how many. */
-export function deleteBefore(tx: Tx, before_ms: number, limit: number): number {
-  const { id, received_at } = emailReplies;
-  const old = tx.select({ id }).from(emailReplies).where(lt(received_at, before_ms)).limit(limit);
-  return tx.delete(emailReplies).where(inArray(id, old)).returning({ id }).all().length;
-}
+export const deleteBefore = rawRun<[before_ms: number, limit: number]>(
+  'DELETE FROM email_replies WHERE id IN (SELECT id FROM email_replies WHERE received_at < +? LIMIT +?)',
+);

@@ -102,13 +102,13 @@ export class ScheduleRuns {
   /** Notes at the schedule that its run broke off for a reason nobody foresaw. */
   abandon(tx: Tx, job: JobRow): void {
     const { schedule_id } = parse(run_payload, job.payload);
-    noteRunEnd(tx, { schedule_id, queued_at: job.queued_at }, 'failed');
+    noteRunEnd(tx, { schedule_id, queued_at: job.queued_at, last_status: 'failed' });
   }
 
   /** Notes at the schedule that a run was left out. */
   leaveOut(tx: Tx, job: JobRow): void {
     const { schedule_id } = parse(run_payload, job.payload);
-    noteRunEnd(tx, { schedule_id, queued_at: job.queued_at }, 'skipped');
+    noteRunEnd(tx, { schedule_id, queued_at: job.queued_at, last_status: 'skipped' });
   }
 
   #contentOf(schedule: ScheduleRow): Content {
@@ -222,6 +222,7 @@ function ended(run: Run, progress: Progress, error: string | null): TaskOutcome 
     status,
     result: { schedule_id: run.schedule_id, accepted: email_ids.length, email_ids, refused },
     error,
-    apply: (tx) => noteRunEnd(tx, run, status),
+    apply: (tx) =>
+      noteRunEnd(tx, { schedule_id: run.schedule_id, queued_at: run.queued_at, last_status: status }),
   };
 }

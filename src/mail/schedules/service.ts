@@ -287,9 +287,9 @@ export class Schedules {
     const { database, logger } = this.deps;
     let after_id: string | undefined = '';
     while (after_id !== undefined) {
-      const page = { after_id, limit: SCHEDULE_CLAIM_BATCH };
+      const page = { now_ms: now, after_id, limit: SCHEDULE_CLAIM_BATCH };
       const { last, moved } = await database.write((tx) => {
-        const waiting = listWaitingSchedules(tx, now, page);
+        const waiting = listWaitingSchedules(tx, page);
         return {
           last: waiting.at(-1)?.id,
           moved: waiting.filter((schedule) => {

@@ -1,6 +1,7 @@
 /** SQL of recurring email schedules and of the progress of their runs. */
-import { and, desc, eq, gt, gte, lte, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawCount, rawGet, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { jobs } from '../../platform/database/tables.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
@@ -10,45 +11,30 @@ export function insertSchedule(tx: Tx, schedule: ScheduleRow): void {
   tx.insert(emailSchedules).values(schedule).run();
 }
 
-export function findSchedule(tx: Tx, project_id: number, id: string): ScheduleRow | undefined {
-  return tx
-    .select()
-    .from(emailSchedules)
-    .where(and(eq(emailSchedules.id, id), eq(emailSchedules.project_id, project_id)))
-    .get();
-}
+export const findSchedule = rawGet<ScheduleRow, [project_id: number, id: string]>(
+  'SELECT * FROM email_schedules WHERE project_id = ? AND id = ?',
+  emailSchedules,
+);
 
-export function findProjectOfSchedule(tx: Tx, id: string): number | null {
-  const found = tx
-    .select({ project_id: emailSchedules.project_id })
-    .from(emailSchedules)
-    .where(eq(emailSchedules.id, id))
-    .get();
-  return found?.project_id ?? null;
-}
+export const findProjectOfSchedule = rawValue<number, [id: string]>(
+  'SELECT project_id FROM email_schedules WHERE id = ?',
+);
 
 /** Of whatever project. */
-export function findAnySchedule(tx: Tx, id: string): ScheduleRow | undefined {
-  return tx.select().from(emailSchedules).where(eq(emailSchedules.id, id)).get();
-}
+export const findAnySchedule = rawGet<ScheduleRow, [id: string]>(
+  'SELECT * FROM email_schedules WHERE id = ?',
+  emailSchedules,
+);
 
 /** Newest first. */
-export function listSchedulesCalled(tx: Tx, project_id: number, name: string): ScheduleRow[] {
-  return tx
-    .select()
-    .from(emailSchedules)
-    .where(and(eq(emailSchedules.project_id, project_id), eq(emailSchedules.name, name)))
-    .orderBy(desc(emailSchedules.id))
-    .all();
-}
+export const listSchedulesCalled = rawAll<ScheduleRow, [project_id: number, name: string]>(
+  'SELECT * FROM email_schedules WHERE project_id = +? AND name = +? ORDER BY id DESC',
+  emailSchedules,
+);
 
-export function countSchedulesUsing(tx: Tx, project_id: number, template: string): number {
-  return tx
-    .select({ id: emailSchedules.id })
-    .from(emailSchedules)
-    .where(and(eq(emailSchedules.project_id, project_id), eq(emailSchedules.template, template)))
-    .all().length;
-}
+export const countSchedulesUsing = rawCount<[project_id: number, template: string]>(
+  'SELECT count(*) FROM email_schedules WHERE project_id = ? AND template = ?',
+);
 
 export function countSchedules(tx: Tx, project_id: number): number {
   return readRowCount(tx, { list: 'email_schedules', project_id });
@@ -81,14 +67,19 @@ export function updateSchedule(tx: Tx, id: string, changes: Partial<ScheduleRow>
   tx.update(emailSchedules).set(changes).where(eq(emailSchedules.id, id)).run();
 }
 
-export function deleteSchedule(tx: Tx, id: string): void {
-  tx.delete(emailSchedules).where(eq(emailSchedules.id, id)).run();
-}
+export const deleteSchedule = rawRun<[id: string]>('DELETE FROM email_schedules WHERE id = ?');
 
 export type DueSchedule = Pick<
   ScheduleRow,
   'id' | 'project_id' | 'api_key_id' | 'is_test' | 'cron_expression' | 'timezone' | 'missed_runs'
 > & { next_run_at: number };
+
+const dueSchedules = rawAll<DueSchedule, [{ now_ms: number; limit: number; without: string }]>(
+  `SELECT id, project_id, api_key_id, is_test, cron_expression, timezone, missed_runs, next_run_at FROM email_schedules
+   WHERE next_run_at <= +:now_ms AND project_id NOT IN (SELECT value FROM json_each(:without))
+   ORDER BY next_run_at LIMIT +:limit`,
+  emailSchedules,
+);
 
 /**
  * Schedules whose next run is due, but for those of projects that are left out; the longest waiting first,
@@ -99,66 +90,31 @@ export function listDueSchedules(
   now_ms: number,
   of: { limit: number; without_projects: readonly number[] },
 ): DueSchedule[] {
-  const without = JSON.stringify(of.without_projects);
-  return tx
-    .select({
-      id: emailSchedules.id,
-      project_id: emailSchedules.project_id,
-      api_key_id: emailSchedules.api_key_id,
-      is_test: emailSchedules.is_test,
-      cron_expression: emailSchedules.cron_expression,
-      timezone: emailSchedules.timezone,
-      missed_runs: emailSchedules.missed_runs,
-      next_run_at: sql<number>`${emailSchedules.next_run_at}`,
-    })
-    .from(emailSchedules)
-    .where(
-      and(
-        lte(emailSchedules.next_run_at, now_ms),
-        sql`${emailSchedules.project_id} NOT IN (SELECT value FROM json_each(${without}))`,
-      ),
-    )
-    .orderBy(emailSchedules.next_run_at)
-    .limit(of.limit)
-    .all();
+  return dueSchedules(tx, { now_ms, limit: of.limit, without: JSON.stringify(of.without_projects) });
 }
 
-export function listMovedSchedules(read: Tx, project_id: number): string[] {
-  const moved = and(eq(emailSchedules.project_id, project_id), eq(emailSchedules.is_moved, true));
-  const found = read.select({ id: emailSchedules.id }).from(emailSchedules).where(moved).all();
-  return found.map(({ id }) => id);
-}
+export const listMovedSchedules = rawValues<string, [project_id: number]>(
+  'SELECT id FROM email_schedules WHERE project_id = ? AND is_moved = 1',
+);
 
 /** Those that a restore paused, of one project or of all. */
-export function listHeldSchedules(read: Tx, project_id: number | null): ScheduleRow[] {
-  const of_project = project_id === null ? undefined : eq(emailSchedules.project_id, project_id);
-  return read
-    .select()
-    .from(emailSchedules)
-    .where(and(eq(emailSchedules.is_held, true), of_project))
-    .all();
-}
+export const listHeldSchedules = rawAll<ScheduleRow, [project_id: number | null]>(
+  'SELECT * FROM email_schedules WHERE is_held = 1 AND (?1 IS NULL OR project_id = ?1)',
+  emailSchedules,
+);
+
+type WaitingSchedule = Pick<ScheduleRow, 'id' | 'project_id' | 'cron_expression' | 'timezone'> & {
+  next_run_at: number;
+};
 
 /** Schedules that wait for a later time, by id. */
-export function listWaitingSchedules(
-  tx: Tx,
-  now_ms: number,
-  page: { after_id: string; limit: number },
-): (Pick<ScheduleRow, 'id' | 'project_id' | 'cron_expression' | 'timezone'> & { next_run_at: number })[] {
-  return tx
-    .select({
-      id: emailSchedules.id,
-      project_id: emailSchedules.project_id,
-      cron_expression: emailSchedules.cron_expression,
-      timezone: emailSchedules.timezone,
-      next_run_at: sql<number>`${emailSchedules.next_run_at}`,
-    })
-    .from(emailSchedules)
-    .where(and(gt(emailSchedules.id, page.after_id), gt(emailSchedules.next_run_at, now_ms)))
-    .orderBy(emailSchedules.id)
-    .limit(page.limit)
-    .all();
-}
+export const listWaitingSchedules = rawAll<
+  WaitingSchedule,
+  [{ now_ms: number; after_id: string; limit: number }]
+>(
+  `SELECT id, project_id, cron_expression, timezone, next_run_at FROM email_schedules
+   WHERE id > +:after_id AND next_run_at > +:now_ms ORDER BY id LIMIT +:limit`,
+);
 
 /** The runs on the cadence of a schedule that were queued when the clock said a later time than this. */
 export function listRunsQueuedAfter(
@@ -186,16 +142,9 @@ export function listRunsQueuedAfter(
 }
 
 /** Notes how a run ended, unless a later one was queued since: the status belongs to the last run. */
-export function noteRunEnd(
-  tx: Tx,
-  run: { schedule_id: string; queued_at: number },
-  last_status: LastStatus,
-): void {
-  tx.update(emailSchedules)
-    .set({ last_status })
-    .where(and(eq(emailSchedules.id, run.schedule_id), lte(emailSchedules.last_run_at, run.queued_at)))
-    .run();
-}
+export const noteRunEnd = rawRun<[{ schedule_id: string; queued_at: number; last_status: LastStatus }]>(
+  'UPDATE email_schedules SET last_status = :last_status WHERE id = :schedule_id AND last_run_at <= :queued_at',
+);
 
 /** Notes in a job how far its run has come, in the transaction that took it there. */
 export function saveRunPayload(tx: Tx, job_id: string, payload: Record<string, unknown>): void {

@@ -189,11 +189,11 @@ export class SendingDomains {
     return rows.filter(({ id }) => own.includes(id));
   }
 
-  findByName(tx: Tx, name: string): DomainRow | undefined {
+  findByName(tx: Tx, name: string): DomainRow | null {
     return store.findDomain(tx, name);
   }
 
-  findById(tx: Tx, id: number): DomainRow | undefined {
+  findById(tx: Tx, id: number): DomainRow | null {
     return store.findDomainById(tx, id);
   }
 

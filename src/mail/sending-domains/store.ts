@@ -1,20 +1,22 @@
 /** SQL of sending domains. */
-import { asc, desc, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawValues } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun, rawValues } from '../../platform/database/raw-sql.ts';
 import { type DomainRow, sendingDomains } from './tables.ts';
 
 export function insertDomain(tx: Tx, domain: Omit<DomainRow, 'id'>): DomainRow {
   return tx.insert(sendingDomains).values(domain).returning().get();
 }
 
-export function findDomain(tx: Tx, name: string): DomainRow | undefined {
-  return tx.select().from(sendingDomains).where(eq(sendingDomains.name, name)).get();
-}
+export const findDomain = rawGet<DomainRow, [name: string]>(
+  'SELECT * FROM sending_domains WHERE name = ?',
+  sendingDomains,
+);
 
-export function findDomainById(tx: Tx, id: number): DomainRow | undefined {
-  return tx.select().from(sendingDomains).where(eq(sendingDomains.id, id)).get();
-}
+export const findDomainById = rawGet<DomainRow, [id: number]>(
+  'SELECT * FROM sending_domains WHERE id = ?',
+  sendingDomains,
+);
 
 /** What the choice of a mailbox must know of a domain. */
 export interface DomainStanding {
@@ -40,13 +42,10 @@ export function listUnknown(tx: Tx, names: readonly string[]): string[] {
 }
 
 /** The default first, then by name. */
-export function listDomains(tx: Tx): DomainRow[] {
-  return tx
-    .select()
-    .from(sendingDomains)
-    .orderBy(desc(sendingDomains.is_default), asc(sendingDomains.name))
-    .all();
-}
+export const listDomains = rawAll<DomainRow>(
+  'SELECT * FROM sending_domains ORDER BY is_default DESC, name',
+  sendingDomains,
+);
 
 export function updateDomain(tx: Tx, id: number, changes: Partial<Omit<DomainRow, 'id'>>): void {
   tx.update(sendingDomains).set(changes).where(eq(sendingDomains.id, id)).run();
@@ -58,6 +57,4 @@ export function setDefaultDomain(tx: Tx, id: number): void {
   tx.update(sendingDomains).set({ is_default: true }).where(eq(sendingDomains.id, id)).run();
 }
 
-export function deleteDomain(tx: Tx, id: number): void {
-  tx.delete(sendingDomains).where(eq(sendingDomains.id, id)).run();
-}
+export const deleteDomain = rawRun<[id: number]>('DELETE FROM sending_domains WHERE id = ?');

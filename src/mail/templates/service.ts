@@ -147,7 +147,7 @@ export class Templates {
     const rules = { slug, is_own, max_body_bytes: this.deps.max_body_bytes, made };
     const fields = checkTemplate(null, given, rules);
     const row = await this.deps.database.write((tx) => {
-      const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
+      const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== null;
       const now = this.deps.clock.now();
       const public_id = newId(now);
       const created = insertTemplate(tx, {
@@ -344,12 +344,12 @@ export class Templates {
 
   /** Which version of a template is the current one, and whether it may be used; null where there is none. */
   stateOf(read: Tx, project_id: number, slug: string): TemplateState | null {
-    return findTemplateState(read, project_id, slug) ?? null;
+    return findTemplateState(read, project_id, slug);
   }
 
   /** A template as it is stored; null where there is none. */
   rowOf(read: Tx, project_id: number, slug: string): TemplateRow | null {
-    return findTemplate(read, project_id, slug) ?? null;
+    return findTemplate(read, project_id, slug);
   }
 
   /** What the Markdown that was sent makes; null where none was sent that may be made. */
@@ -361,7 +361,7 @@ export class Templates {
   }
 
   #isTaken(project_id: number, slug: string): boolean {
-    return findTemplateState(this.deps.database.read, project_id, slug) !== undefined;
+    return findTemplateState(this.deps.database.read, project_id, slug) !== null;
   }
 
   #compile(project_id: number, slug: string): CompiledMail {
@@ -396,7 +396,7 @@ const SITTING_MS = 10 * MINUTE_MS;
 const UNKNOWN = 'must be the slug of a template of this project';
 
 /** Why a template cannot be sent by itself, or null when it can. */
-function refusalOf(state: Pick<TemplateState, 'is_active' | 'is_marketing'> | undefined): string | null {
+function refusalOf(state: Pick<TemplateState, 'is_active' | 'is_marketing'> | null): string | null {
   if (!state) return UNKNOWN;
   if (state.is_marketing) return 'is a marketing template: only sequences and broadcasts send those';
   return state.is_active ? null : 'is inactive: set is_active to true, or name another template';

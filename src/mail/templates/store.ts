@@ -1,7 +1,7 @@
 /** SQL of saved templates. */
-import { and, desc, eq, getTableColumns, lt, or, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawGet } from '../../platform/database/raw-sql.ts';
+import { and, desc, eq, getTableColumns, or, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
 
 /** What decides whether a template may be used, and which compiled form of it is current. */
@@ -22,26 +22,16 @@ export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text' | 'bod
   has_draft: boolean;
 };
 
-const bySlug = and(
-  eq(emailTemplates.project_id, sql.placeholder('project_id')),
-  eq(emailTemplates.slug, sql.placeholder('slug')),
-);
-
-// Each send asks this one; the bodies stay out of it, so that a compiled template costs no read of its text.
-const stateOf = rawGet<TemplateState, [number, string]>(
+/** Each send asks this one; the bodies stay out of it, so that a compiled template costs no read of its text. */
+export const findTemplateState = rawGet<TemplateState, [project_id: number, slug: string]>(
   'SELECT id, updated_at, is_active, is_marketing FROM email_templates WHERE project_id = ? AND slug = ?',
   emailTemplates,
 );
 
-const rowStatement = statement((tx) => tx.select().from(emailTemplates).where(bySlug).prepare());
-
-export function findTemplateState(tx: Tx, project_id: number, slug: string): TemplateState | undefined {
-  return stateOf(tx, project_id, slug) ?? undefined;
-}
-
-export function findTemplate(tx: Tx, project_id: number, slug: string): TemplateRow | undefined {
-  return rowStatement(tx).get({ project_id, slug });
-}
+export const findTemplate = rawGet<TemplateRow, [project_id: number, slug: string]>(
+  'SELECT * FROM email_templates WHERE project_id = ? AND slug = ?',
+  emailTemplates,
+);
 
 /** Of whatever project. */
 export function findAnyTemplate(tx: Tx, public_id: string): TemplateSummary | undefined {
@@ -89,16 +79,9 @@ export function updateTemplate(tx: Tx, id: number, changes: Partial<NewTemplate>
   return tx.update(emailTemplates).set(changes).where(eq(emailTemplates.id, id)).returning().get();
 }
 
-export function deleteTemplate(tx: Tx, id: number): void {
-  tx.delete(emailTemplates).where(eq(emailTemplates.id, id)).run();
-}
+export const deleteTemplate = rawRun<[id: number]>('DELETE FROM email_templates WHERE id = ?');
 
 /** Those that are the words of one broadcast or step, of all projects, made before then. */
-export function listOwn(tx: Tx, before_ms: number): Pick<TemplateRow, 'id' | 'project_id' | 'slug'>[] {
-  const { id, project_id, slug, is_own, created_at } = emailTemplates;
-  return tx
-    .select({ id, project_id, slug })
-    .from(emailTemplates)
-    .where(and(sql`${is_own} = 1`, lt(created_at, before_ms)))
-    .all();
-}
+export const listOwn = rawAll<Pick<TemplateRow, 'id' | 'project_id' | 'slug'>, [before_ms: number]>(
+  'SELECT id, project_id, slug FROM email_templates WHERE is_own = 1 AND created_at < ?',
+);

@@ -53,7 +53,7 @@ export function findNamed(naming: Naming, project_id: number, ref: string): Name
 export function createNaming<R extends { project_id: number }>(
   what: string,
   finds: {
-    byId(id: string): R | undefined;
+    byId(id: string): R | null | undefined;
     called(project_id: number, name: string): readonly R[];
   },
   tell: (row: R) => Omit<Named, 'project_id'>,
