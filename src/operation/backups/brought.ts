@@ -1,29 +1,17 @@
-/** The bytes of the object store that a backup brings along: fetched with it, placed by a restore. */
+/** A restore places the bytes of the object store that a backup brought along. */
 import { createReadStream, existsSync, rmSync } from 'node:fs';
 import { conflict } from '../../errors.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
-import { blobName } from '../../platform/files/archive.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { STORE_OWNED } from '../../platform/files/store-hold.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
-import type { BackupWriter } from './format.ts';
-import { listStoredObjects, type StoredObject, takeAsLocal } from './store.ts';
+import { listStoredObjects, takeAsLocal } from './store.ts';
 
 /** As many are looked for in a store that the database did not own: single ones may be lost. */
 const LOOKED_FOR = 8;
 /** Uploads of a restore at once. */
 const PUT_AT_ONCE = 8;
-
-/** Adds the bytes of an object to a backup; false where they are gone or are not those of its row. */
-export async function copyStored(
-  writer: BackupWriter,
-  store: S3Store,
-  { public_id, size_bytes, sha256 }: StoredObject,
-): Promise<boolean> {
-  const bytes = await store.read(public_id, { start: 0, end: size_bytes, size_bytes });
-  return bytes !== null && (await writer.writeStream(blobName(public_id), { bytes, size_bytes, sha256 }));
-}
 
 /**
  * Puts the bytes that a backup brought along into the data directory, whose rows say so from then on, or into

@@ -17,8 +17,8 @@ import { makeRemembered } from './history.ts';
 import { type BackupResult, backUp, backUpTo } from './making.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
-import { KEEP } from './schedule.ts';
 import { refuseScheduleOptions, SCHEDULE, type ScheduleServices, scheduleAction } from './schedule-cli.ts';
+import { KEEP } from './schemas.ts';
 import { scratchFolder, type VerifyResult, verifyBackup } from './verification.ts';
 
 export function registerBackup<S extends ScheduleServices>(cli: Cli<S>, clock: Clock): void {

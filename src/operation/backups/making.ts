@@ -7,23 +7,20 @@
  * deletions back. The snapshot is final only after the files, and therefore stands behind them.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import { NOT_WHOLE } from '../../platform/cli/output.ts';
 import { connect, connectAsOwner, readMetaValue } from '../../platform/database/plain-connection.ts';
-import { blobName } from '../../platform/files/archive.ts';
+import { addBlob, addStored } from '../../platform/files/archive-blobs.ts';
 import { type Outlet, STANDARD_OUTPUT } from '../../platform/files/archive-writer.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
-import { openBlob } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
 import { makeFolder } from '../../platform/host/folders.ts';
-import { asOwner } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
-import { copyStored } from './brought.ts';
 import { BackupWriter, backupFolder, DATABASE, STORED, storedLine } from './format.ts';
 import {
   dropBlobs,
@@ -31,7 +28,6 @@ import {
   largestBlobBytes,
   listNamedBlobs,
   listStoredObjects,
-  type NamedBlob,
   sumBlobBytes,
   sumContents,
   sumStoredBytes,
@@ -218,7 +214,7 @@ async function writeBackup(
       master_key_id = readMetaValue(copy, 'master_key_id');
       total_bytes += sumBlobBytes(copy) + (from ? sumStoredBytes(copy) : 0);
       for (const blob of listNamedBlobs(copy)) {
-        const size_bytes = await copyBlob(writer, data_dir, blob);
+        const size_bytes = await addBlob(writer, data_dir, blob);
         if (size_bytes === null) missing.push(blob.public_id);
         else blobs.objects += 1;
         blobs.object_bytes += size_bytes ?? 0;
@@ -226,7 +222,7 @@ async function writeBackup(
       }
       const listed: string[] = [];
       for (const stored of listStoredObjects(copy)) {
-        if (from && !(await copyStored(writer, from, stored))) {
+        if (from && (await addStored(writer, from, stored)) === null) {
           missing.push(stored.public_id);
           continue;
         }
@@ -254,20 +250,6 @@ async function writeBackup(
       master_key_id,
       left_out,
     };
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Their number, or null when the bytes are gone or are not those that the row tells of. */
-async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob): Promise<number | null> {
-  const { public_id, sha256 } = blob;
-  const fd = asOwner(data_dir, () => openBlob(data_dir, public_id));
-  if (fd === null) return null;
-  try {
-    const size_bytes = fstatSync(fd).size;
-    if (blob.size_bytes !== null && blob.size_bytes !== size_bytes) return null;
-    return (await writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 })) ? size_bytes : null;
   } finally {
     closeSync(fd);
   }

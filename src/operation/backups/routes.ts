@@ -1,41 +1,12 @@
 /** The management plane's endpoints of backups. */
-import { MAX_TIMEZONE_CHARS } from '../../limits.ts';
 import { evaluateRequest } from '../../platform/files/ranges.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
-import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
-import { type BackupSchedule, errorsOf, KEEP } from './schedule.ts';
-import type { BackupRecord, Backups } from './service.ts';
-
-const backup = named(
-  'Backup',
-  t.Object({
-    name: t.String(),
-    size_bytes: nullable(t.Integer()),
-    created_at: dateTime(),
-    status: oneOf(['processing', 'completed', 'failed']),
-    job_id: nullable(ulid()),
-  }),
-);
-
-const at = nullable(text({ max: 5, description: 'A time of day, `HH:MM`; null: none are made.' }));
-const timezone = text({ min: 1, max: MAX_TIMEZONE_CHARS, description: 'The IANA time zone of `at`.' });
-const keep = t.Integer({ minimum: KEEP.min, maximum: KEEP.max, description: 'How many of these stay.' });
-
-const schedule = named(
-  'BackupSchedule',
-  t.Object({
-    at,
-    timezone,
-    keep,
-    next_at: nullable(dateTime()),
-    last_backup_at: nullable(dateTime()),
-    last_failure: nullable(t.Object({ at: dateTime(), message: t.String() })),
-    directory: t.String(),
-    master_key: t.Object({ id: t.String(), from: t.String() }),
-  }),
-);
+import { t } from '../../platform/http/schema.ts';
+import { type BackupSchedule, errorsOf } from './schedule.ts';
+import { at, type BackupRecord, backup, KEEP, keep, schedule, timezone } from './schemas.ts';
+import type { Backups } from './service.ts';
 
 const needs = [ADMINISTER] as const;
 const tag = 'Backups';

@@ -4,7 +4,8 @@ import { inOptions } from '../../platform/cli/fields.ts';
 import { numberOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import type { BackupSchedule, ScheduleRecord } from './schedule.ts';
+import type { BackupSchedule } from './schedule.ts';
+import type { ScheduleRecord } from './schemas.ts';
 
 export interface ScheduleServices {
   backup_schedule: BackupSchedule;

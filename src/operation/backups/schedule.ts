@@ -12,38 +12,15 @@ import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { masterKeySourceOf } from '../../platform/secrets/master-key-source.ts';
 import { readHistory } from './history.ts';
+import { at, KEEP, keep, type ScheduleChoice, type ScheduleRecord, timezone } from './schemas.ts';
 import type { Backups } from './service.ts';
-
-/** What somebody chose. `at` null: none are made. */
-export interface ScheduleChoice {
-  at: string | null;
-  timezone: string;
-  keep: number;
-}
-
-export interface ScheduleRecord extends ScheduleChoice {
-  next_at: string | null;
-  /** When the last one was made here, by whatever verb, timer or page. */
-  last_backup_at: string | null;
-  /** Null where one was made since. */
-  last_failure: { at: string; message: string } | null;
-  directory: string;
-  master_key: { id: string; from: string };
-}
 
 /** The row of the table `meta`, and what it holds. */
 const SCHEDULE = 'backup_schedule';
-const kept = t.Object({
-  at: nullable(t.String()),
-  timezone: t.String(),
-  keep: t.Integer(),
-  next_ms: nullable(t.Integer()),
-});
+const kept = t.Object({ at, timezone, keep, next_ms: nullable(t.Integer()) });
 
 type Kept = Static<typeof kept>;
 
-/** Decision: how many nightly backups may be kept, and are where nobody says. */
-export const KEEP = { min: 1, max: 365, fallback: 7 };
 /** A day and what daylight saving adds: a next time further off is of a clock that was wrong. */
 const FURTHEST_MS = 26 * HOUR_MS;
 

@@ -22,6 +22,7 @@ import { backupFolder, looksWhole } from './format.ts';
 import { type Ended, noteBackup } from './history.ts';
 import type { BackupResult } from './making.ts';
 import { datedName, nightlyName, pruneNightly } from './rotation.ts';
+import type { BackupRecord } from './schemas.ts';
 import { BACKUP_MAKE } from './store.ts';
 import type { VerifyResult } from './verification.ts';
 
@@ -29,16 +30,6 @@ import type { VerifyResult } from './verification.ts';
 export interface BackupWork {
   backUp(file: string, now_ms: number): Promise<BackupResult>;
   verify(file: string, now_ms: number): Promise<VerifyResult>;
-}
-
-export interface BackupRecord {
-  name: string;
-  /** Null until it is whole, and where it failed. */
-  size_bytes: number | null;
-  created_at: string;
-  status: 'processing' | 'completed' | 'failed';
-  /** Null for a file that was put there by other means, or long ago. */
-  job_id: string | null;
 }
 
 /** A job of a backup, which tells of it where there is no file. */

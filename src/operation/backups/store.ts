@@ -2,15 +2,9 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
+import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
 import { newHold, STORE_HOLD } from '../../platform/files/store-hold.ts';
 import { asOwner } from '../../platform/host/ownership.ts';
-
-/** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
-export interface NamedBlob {
-  public_id: string;
-  size_bytes: number | null;
-  sha256: string | null;
-}
 
 /** An object whose bytes are in the object store. */
 export interface StoredObject {
@@ -23,12 +17,12 @@ export interface StoredObject {
  * Every file that the rows name, each once: those of objects, and those that waiting mails keep of objects
  * that are gone. Bytes in the database or in the object store are no files.
  */
-export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
-  const objects = sqlite.query<NamedBlob, []>(
+export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBytes> {
+  const objects = sqlite.query<NamedBytes, []>(
     "SELECT public_id, size_bytes, sha256 FROM objects WHERE store = 'local' ORDER BY id",
   );
   yield* objects.iterate();
-  const pinned = sqlite.query<NamedBlob, []>(
+  const pinned = sqlite.query<NamedBytes, []>(
     `SELECT DISTINCT object_public_id AS public_id, NULL AS size_bytes, NULL AS sha256 FROM attachment_pins
      WHERE object_public_id NOT IN (SELECT public_id FROM objects)
      AND object_public_id NOT IN (SELECT public_id FROM store_removals)

@@ -7,6 +7,7 @@ import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES } from '../../limits.ts';
 import { listPendingMigrations } from '../../platform/database/migrate.ts';
 import { connect, listDefects, readCount, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
+import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { letOthers, type OnProgress } from '../../platform/host/waiting.ts';
@@ -19,7 +20,6 @@ import {
   listContents,
   listNamedBlobs,
   listStoredObjects,
-  type NamedBlob,
 } from './store.ts';
 
 /** Files that a restore flushes at once: they keep a disk busy, and are below every limit of open files. */
@@ -199,7 +199,7 @@ async function checkBlobs(
 
 /** What must be there, in files or `held` by the database, and what is in the object store. */
 function* listAll(sqlite: ReturnType<typeof connect>): Generator<{
-  blob: Omit<NamedBlob, 'size_bytes'>;
+  blob: Omit<NamedBytes, 'size_bytes'>;
   may_lack: boolean;
   held?: Uint8Array | null;
 }> {

@@ -4,23 +4,8 @@ import { JOB_STATUSES } from '../../platform/database/tables.ts';
 import { ADMINISTER } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { bothPlanes, managementRoute, type Route } from '../../platform/http/routes.ts';
-import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
-import type { Jobs } from './service.ts';
-
-const job = named(
-  'Job',
-  t.Object({
-    id: ulid(),
-    type: t.String(),
-    status: oneOf(JOB_STATUSES),
-    attempts: t.Integer(),
-    result: nullable(t.Record(t.String(), t.Unknown())),
-    error: nullable(t.String()),
-    queued_at: dateTime(),
-    started_at: nullable(dateTime()),
-    finished_at: nullable(dateTime()),
-  }),
-);
+import { oneOf, t, text } from '../../platform/http/schema.ts';
+import { type Jobs, job } from './service.ts';
 
 export function jobRoutes(jobs: Jobs): Route[] {
   return [

@@ -2,10 +2,11 @@
 import { notFound } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
-import type { JobRow, JobStatus } from '../../platform/database/tables.ts';
+import { JOB_STATUSES, type JobRow, type JobStatus } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { dateTime, named, nullable, oneOf, type Static, t, ulid } from '../../platform/http/schema.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { deleteFinishedJobs } from '../../platform/jobs/store.ts';
 import { countJobs, findJob, listJobs } from './store.ts';
@@ -14,17 +15,21 @@ import { countJobs, findJob, listJobs } from './store.ts';
 export const JOB_RETENTION_MS = 30 * 86_400_000;
 
 /** The contract's job. */
-interface JobRecord {
-  id: string;
-  type: string;
-  status: JobStatus;
-  attempts: number;
-  result: Record<string, unknown> | null;
-  error: string | null;
-  queued_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-}
+export const job = named(
+  'Job',
+  t.Object({
+    id: ulid(),
+    type: t.String(),
+    status: oneOf(JOB_STATUSES),
+    attempts: t.Integer(),
+    result: nullable(t.Record(t.String(), t.Unknown())),
+    error: nullable(t.String()),
+    queued_at: dateTime(),
+    started_at: nullable(dateTime()),
+    finished_at: nullable(dateTime()),
+  }),
+);
+type JobRecord = Static<typeof job>;
 
 export class Jobs {
   constructor(private readonly deps: { database: Database; clock: Clock }) {}

@@ -1,18 +1,18 @@
 /** A home page's beginning: how today compares, shares of bounced and clicked mail, what to do. */
 import { ACTIVITY_DAYS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { DAY_MS } from '../../platform/host/clock.ts';
+import { DAY_MS, utcDay } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
-import type { DayNumbers, Rates, Todo, Usual } from './schemas.ts';
+import type { ActivityDay, DayNumbers, Rates, Todo, Usual } from './schemas.ts';
 import * as store from './store.ts';
 
 /** As far as the counters go back, the present day among them: what `usual` and `rates` are read from. */
-export const HOME_DAYS = Math.max(...ACTIVITY_DAYS.map(Number));
+const HOME_DAYS = Math.max(...ACTIVITY_DAYS.map(Number));
 
 const WEEK = 7;
 const WEEKS = 4;
 
-export const NO_NUMBERS: DayNumbers = {
+const NO_NUMBERS: DayNumbers = {
   sent: 0,
   failed: 0,
   bounced: 0,
@@ -20,6 +20,28 @@ export const NO_NUMBERS: DayNumbers = {
   clicked: 0,
   uploads: 0,
 };
+
+/** The last `HOME_DAYS` days in UTC, the present one last, to be filled with what was counted. */
+export class Days {
+  readonly days: ActivityDay[];
+  /** Counted from 1970. */
+  readonly first: number;
+
+  constructor(now_ms: number) {
+    this.first = Math.floor(now_ms / DAY_MS) - HOME_DAYS + 1;
+    this.days = Array.from({ length: HOME_DAYS }, (_, index) => ({
+      date: utcDay((this.first + index) * DAY_MS),
+      ...NO_NUMBERS,
+      bytes: 0,
+    }));
+  }
+
+  /** A day that is not there was counted before the clock was set back. */
+  fill(day: number, counted: Partial<ActivityDay>): void {
+    const of_day = this.days[day - this.first];
+    if (of_day) Object.assign(of_day, counted);
+  }
+}
 
 /** Of the last `HOME_DAYS` days, the present one last. */
 export function compareDays(days: readonly DayNumbers[]): {

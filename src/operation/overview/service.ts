@@ -1,21 +1,26 @@
-/** The overview: the numbers of what a caller may see, and for administrators how the machine is. */
+/**
+ * The overview: the numbers of what a caller may see, and for administrators how the machine is. And a project's
+ * activity.
+ */
 import { statfsSync, statSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';
 import type { Doctor } from '../doctor/service.ts';
 import { readHeld } from '../holds/service.ts';
-import { HOURS_OF_DAY, readActivity } from './activity.ts';
-import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS, type TodoAsked } from './home.ts';
+import { compareDays, Days, listTodo, type TodoAsked } from './home.ts';
 import type { Activity, DayNumbers, MailDay, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
 
-/** Decision: sends and failures by hour, of a day. */
-const OVERVIEW_HOURS = 24;
+const HOURS_OF_DAY = DAY_MS / HOUR_MS;
+/** Decision: how many mails that were not delivered a project's activity tells of. */
+const ACTIVITY_ERRORS = 10;
+/** Who came to a list last: as many as a glance takes. */
+const SIGN_UPS = 5;
 
 const DAYS_A_TURN = 5;
 
@@ -83,9 +88,33 @@ export class Overviews {
     };
   }
 
-  /** Of one project; see activity.ts. `caller` is null for the shell. */
-  activity(caller: ManagementCaller | null, project_id: number, days: number): Activity {
-    return readActivity(this.deps.database.read, project_id, { ...this.#asked(caller), count: days });
+  /**
+   * What happened in a project in the last `count` days, and what went wrong last. It reads counters, so its cost
+   * does not grow. `caller` is null for the shell.
+   */
+  activity(caller: ManagementCaller | null, project_id: number, count: number): Activity {
+    const { read } = this.deps.database;
+    const asked = this.#asked(caller);
+    const all = new Days(asked.now_ms);
+    const { first, days } = all;
+    for (const { day, what, n } of store.readMailDays(read, project_id, first * HOURS_OF_DAY))
+      all.fill(day, { [what]: n });
+    for (const { day, ...counted } of store.readUploadDays(read, project_id, first)) all.fill(day, counted);
+    return {
+      ...compareDays(days),
+      todo: listTodo(read, JSON.stringify([project_id]), { ...asked, findings: 0 }),
+      days: days.slice(-count),
+      last_errors: store
+        .listErrors(read, project_id, ACTIVITY_ERRORS)
+        .map(({ at, ...error }) => ({ ...error, at: toIso(at) })),
+      sign_ups: store
+        .listSignUps(read, project_id, SIGN_UPS)
+        .map(({ at, ...sign_up }) => ({ ...sign_up, at: toIso(at) })),
+      storage: store.readStorage(read, project_id),
+      keys: store
+        .listKeyUse(read, project_id)
+        .map(({ last_used_at, ...key }) => ({ ...key, last_used_at: toIso(last_used_at) })),
+    };
   }
 
   #asked(caller: ManagementCaller | null): Omit<TodoAsked, 'findings'> {
@@ -98,8 +127,8 @@ export class Overviews {
   }
 
   #hours(scope: string | null): MailHour[] {
-    const first = Math.floor(this.deps.clock.now() / HOUR_MS) - OVERVIEW_HOURS + 1;
-    const hours = Array.from({ length: OVERVIEW_HOURS }, (_, index) => ({
+    const first = Math.floor(this.deps.clock.now() / HOUR_MS) - HOURS_OF_DAY + 1;
+    const hours = Array.from({ length: HOURS_OF_DAY }, (_, index) => ({
       hour: toIso((first + index) * HOUR_MS),
       sent: 0,
       bounced: 0,
@@ -116,21 +145,14 @@ export class Overviews {
 
   /** A few days a turn. A month of 50 projects that mail every hour would hold others up for 50 ms. */
   async #days(scope: string | null): Promise<(DayNumbers & { date: string })[]> {
-    const first = Math.floor(this.deps.clock.now() / DAY_MS) - HOME_DAYS + 1;
-    const days = Array.from({ length: HOME_DAYS }, (_, index) => ({
-      date: utcDay((first + index) * DAY_MS),
-      ...NO_NUMBERS,
-    }));
-    for (const { day, uploads } of store.readUploads(this.deps.database.read, scope, first)) {
-      const of_day = days[day - first];
-      if (of_day) of_day.uploads = uploads;
-    }
-    for (let at = first; at < first + HOME_DAYS; at += DAYS_A_TURN) {
+    const { read } = this.deps.database;
+    const all = new Days(this.deps.clock.now());
+    const { first, days } = all;
+    for (const { day, uploads } of store.readUploads(read, scope, first)) all.fill(day, { uploads });
+    for (let at = first; at < first + days.length; at += DAYS_A_TURN) {
       const [since, end] = [at * HOURS_OF_DAY, (at + DAYS_A_TURN) * HOURS_OF_DAY];
-      for (const { day, what, n } of store.readDays(this.deps.database.read, scope, since, end - 1)) {
-        const of_day = days[day - first];
-        if (of_day) of_day[what] = n;
-      }
+      for (const { day, what, n } of store.readDays(this.deps.database.read, scope, since, end - 1))
+        all.fill(day, { [what]: n });
       await letOthers();
     }
     return days;

@@ -1,22 +1,9 @@
 /** Health and version: the two endpoints that need no credential and say how the server is. */
 import type { Config } from '../../config.ts';
 import { openRoute, type Route } from '../../platform/http/routes.ts';
-import { dateTime, named, oneOf, t } from '../../platform/http/schema.ts';
+import { t } from '../../platform/http/schema.ts';
 import { BACKEND_VERSION } from '../../version.ts';
-import type { Status } from './service.ts';
-
-const health = named(
-  'Health',
-  t.Object({
-    status: oneOf(['ok', 'degraded']),
-    app: t.String(),
-    version: t.String(),
-    backend_version: t.String(),
-    database: oneOf(['ok', 'error']),
-    timestamp: dateTime(),
-    fenced: t.Boolean(),
-  }),
-);
+import { health, type Status } from './service.ts';
 
 export function statusRoutes(status: Status, config: Config): Route[] {
   return [

@@ -4,21 +4,26 @@ import { MIN_FREE_DISK_BYTES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { rawGet } from '../../platform/database/raw-sql.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { dateTime, named, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import { BACKEND_VERSION, VERSION } from '../../version.ts';
 import type { Ownership } from '../ownership/service.ts';
 
 const anything = rawGet<{ n: number }>('SELECT 1 AS n');
 
-export interface Health {
-  status: 'ok' | 'degraded';
-  app: string;
-  version: string;
-  backend_version: string;
-  database: 'ok' | 'error';
-  timestamp: string;
-  /** Whether another Satchel has taken over. */
-  fenced: boolean;
-}
+export const health = named(
+  'Health',
+  t.Object({
+    status: oneOf(['ok', 'degraded']),
+    app: t.String(),
+    version: t.String(),
+    backend_version: t.String(),
+    database: oneOf(['ok', 'error']),
+    timestamp: dateTime(),
+    /** Whether another Satchel has taken over. */
+    fenced: t.Boolean(),
+  }),
+);
+export type Health = Static<typeof health>;
 
 export class Status {
   constructor(

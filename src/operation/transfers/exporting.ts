@@ -4,16 +4,16 @@
  * is left out. The file appears under its name once it is whole and durable.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import { NOT_WHOLE } from '../../platform/cli/output.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
+import { addBlob, addStored } from '../../platform/files/archive-blobs.ts';
 import { type Outlet, STANDARD_OUTPUT } from '../../platform/files/archive-writer.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
-import { openBlob } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { asCallerAt } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
@@ -178,7 +178,7 @@ class Export {
   async #writeBytes(public_id: string): Promise<void> {
     await letOthers();
     const of = findBytes(this.sqlite, public_id);
-    const size_bytes = of && (await (of.store === 's3' ? this.#writeStored(of) : this.#writeFile(of)));
+    const size_bytes = of && (await this.#addBytes(of));
     if (size_bytes === null) {
       this.#written.left_out.push(public_id);
       return;
@@ -189,33 +189,14 @@ class Export {
   }
 
   /** Returns their number; null, writing nothing, where they are gone or not those that the row tells of. */
-  async #writeFile({ public_id, sha256, ...of }: BytesRow): Promise<number | null> {
-    const held = readContents(this.sqlite, public_id);
-    if (held) {
-      const file = { bytes: new Blob([held]).stream(), size_bytes: held.byteLength, sha256 };
-      return (await this.#writer.writeStream(blobName(public_id), file)) ? held.byteLength : null;
-    }
-    const fd = openBlob(this.job.data_dir, public_id);
-    if (fd === null) return null;
-    try {
-      const size_bytes = fstatSync(fd).size;
-      if (of.size_bytes !== null && of.size_bytes !== size_bytes) return null;
-      const file = { fd, size_bytes, sha256 };
-      return (await this.#writer.writeFile(blobName(public_id), file)) ? size_bytes : null;
-    } finally {
-      closeSync(fd);
-    }
-  }
-
-  /** As `#writeFile`, of bytes in the object store. */
-  async #writeStored({ public_id, sha256, ...of }: BytesRow): Promise<number | null> {
-    const { store } = this.job;
-    const size_bytes = of.size_bytes ?? (await store?.sizeOf(public_id)) ?? null;
-    if (!store || size_bytes === null) return null;
-    const bytes = await store.read(public_id, { start: 0, end: size_bytes, size_bytes });
-    if (bytes === null) return null;
-    const file = { bytes, size_bytes, sha256 };
-    return (await this.#writer.writeStream(blobName(public_id), file)) ? size_bytes : null;
+  async #addBytes(of: BytesRow): Promise<number | null> {
+    const { data_dir, store } = this.job;
+    if (of.store === 's3') return store && addStored(this.#writer, store, of);
+    const held = readContents(this.sqlite, of.public_id);
+    if (!held) return addBlob(this.#writer, data_dir, of);
+    const { byteLength: size_bytes } = held;
+    const file = { bytes: new Blob([held]).stream(), size_bytes, sha256: of.sha256 };
+    return (await this.#writer.writeStream(blobName(of.public_id), file)) ? size_bytes : null;
   }
 
   #tell(): void {

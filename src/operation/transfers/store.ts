@@ -3,32 +3,30 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import { HELD } from '../../platform/jobs/store.ts';
 
 /* --- Of one committed state, as it is exported ------------------------------------------------------------------- */
 
-/** What has bytes. `size_bytes` and `sha256` are null where the object is gone, and waiting mails keep its bytes. */
-export interface BytesRow {
-  public_id: string;
-  size_bytes: number | null;
-  sha256: string | null;
+/** What has bytes, and where. */
+export interface BytesRow extends NamedBytes {
   store: StoreName;
 }
 
-export interface NamedBytes {
+export interface ListedBytes {
   public_id: string;
   /** Whether an object's bytes are in the object store. */
   is_stored: number;
 }
 
 /** Objects, in the order in which they are stored, and those that are gone and whose bytes waiting mails keep. */
-export function* listBytes(sqlite: Sqlite, project_id: number): Generator<NamedBytes> {
-  const objects = sqlite.query<NamedBytes, [number]>(
+export function* listBytes(sqlite: Sqlite, project_id: number): Generator<ListedBytes> {
+  const objects = sqlite.query<ListedBytes, [number]>(
     "SELECT public_id, store = 's3' AS is_stored FROM objects WHERE project_id = ? ORDER BY id",
   );
   yield* objects.iterate(project_id);
-  const pinned = sqlite.query<NamedBytes, [number]>(
+  const pinned = sqlite.query<ListedBytes, [number]>(
     `SELECT DISTINCT p.object_public_id AS public_id, 0 AS is_stored
      FROM attachment_pins p CROSS JOIN emails e ON e.id = p.email_id
      WHERE e.project_id = ? AND p.object_public_id NOT IN (SELECT public_id FROM objects)`,
