@@ -27,7 +27,7 @@ import { uploadCronEntries } from '../files/uploads/tasks.ts';
 import { Variants } from '../files/variants/service.ts';
 import { variantCronEntries } from '../files/variants/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
-import { AttachmentPins } from '../mail/emails/service.ts';
+import { isPinned } from '../mail/emails/service.ts';
 import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
 import { fateOfMail } from '../mail/mailboxes/service.ts';
 import { listUnknown } from '../mail/sending-domains/service.ts';
@@ -216,9 +216,8 @@ function createWork(on: Tenancy) {
     hastenJob(tx, job_id, run_at);
     engine.wake();
   };
-  const attachments = new AttachmentPins();
   const pins: Pins = {
-    isPinned: (tx, id) => attachments.isPinned(tx, id) || isUnfinishedUpload(tx, id),
+    isPinned: (tx, id) => isPinned(tx, id) || isUnfinishedUpload(tx, id),
   };
   const bytes = new ObjectBytes({ ...on, pins });
   const variants = new Variants({

@@ -188,7 +188,7 @@ export class BulkSending {
     for (const { project_id } of order) {
       const limit = Math.min(share, room - dealt.length);
       if (limit <= 0) break;
-      dealt.push(...bulkQueues.listDue(tx, { mailbox_id, project_id, now_ms, limit }));
+      dealt.push(...bulkQueues.listDue(tx, mailbox_id, project_id, now_ms, limit));
       this.#served.set(mailbox_id, project_id);
     }
     return dealt;

@@ -9,7 +9,7 @@ import { type Database, mayPass, type Tx } from '../../platform/database/databas
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { findJob } from '../../platform/jobs/store.ts';
-import { type EmailRow, type Emails, emailLife, wishesOf } from '../emails/service.ts';
+import { type EmailRow, type Emails, emailLife, listFailed, wishesOf } from '../emails/service.ts';
 import { takeMailbox } from '../mailboxes/service.ts';
 import { keepFirstAttempt } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
@@ -48,7 +48,7 @@ export function sortFailed(
 ): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
-  for (const email of emailLife.listFailed(tx, since_ms)) {
+  for (const email of listFailed(tx, since_ms)) {
     const reason = reasonToLeave(tx, email, { listeners, projects });
     if (reason === null) ids.push(email.id);
     else left_out.push({ id: email.id, reason });

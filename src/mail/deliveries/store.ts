@@ -1,7 +1,7 @@
 /** SQL of attempts, reports and captured messages. */
 import { and, asc, count, desc, eq, inArray, isNull, lt, max, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
@@ -19,7 +19,7 @@ export const NO_MAILBOX = 'none';
 type Value = string | number | null;
 
 // Written out here, where every mail passes.
-const insertRow = rawSql<{ id: number }, Value[]>(
+const insertRow = rawGet<{ id: number }, Value[]>(
   'INSERT INTO email_attempts (email_id, attempt, mailbox, choice, started_at) VALUES (?, ?, ?, ?, ?) RETURNING id',
 );
 
@@ -29,12 +29,12 @@ export function insertAttempt(
   attempt: Pick<AttemptRow, 'email_id' | 'attempt' | 'mailbox' | 'choice' | 'started_at'>,
 ): number {
   const { email_id, mailbox, choice, started_at } = attempt;
-  const row = insertRow.get(tx, email_id, attempt.attempt, mailbox, choice, started_at);
+  const row = insertRow(tx, email_id, attempt.attempt, mailbox, choice, started_at);
   if (!row) throw new Error('an attempt got no id');
   return row.id;
 }
 
-const endRow = rawSql<never, Value[]>(
+const endRow = rawRun<Value[]>(
   `UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ?, tls = ?, may_be_sent = ?
    WHERE id = ?`,
 );
@@ -49,7 +49,7 @@ interface AttemptEnd {
 
 export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: number): void {
   const { outcome, smtp_code, smtp_response, tls, may_be_sent } = end;
-  endRow.run(tx, now_ms, outcome, smtp_code, smtp_response, tls, Number(may_be_sent), attempt_id);
+  endRow(tx, now_ms, outcome, smtp_code, smtp_response, tls, Number(may_be_sent), attempt_id);
 }
 
 /**
@@ -65,16 +65,21 @@ export function findMaybeSent(tx: Tx, email_id: string): number | null {
   return found?.at ?? null;
 }
 
-const mailboxesOf = rawSql<{ mailbox: string }, [string, number]>(
+const mailboxesOf = rawAll<Pick<AttemptRow, 'mailbox'>, [email_id: string, attempt: number]>(
   'SELECT mailbox FROM email_attempts WHERE email_id = ? AND attempt = ?',
 );
 
 /** Addresses of the mailboxes that an attempt has tried already. */
 export function listTriedMailboxes(tx: Tx, email_id: string, attempt: number): string[] {
-  return mailboxesOf.all(tx, email_id, attempt).map(({ mailbox }) => mailbox);
+  return mailboxesOf(tx, email_id, attempt).map(({ mailbox }) => mailbox);
 }
 
-const triesSince = rawSql<{ made: number; first_at: number | null }, [string, number]>(`
+interface Tries {
+  made: number;
+  first_at: number | null;
+}
+
+const triesSince = rawGet<Tries, [email_id: string, since_ms: number]>(`
     SELECT count(DISTINCT attempt) AS made, min(started_at) AS first_at FROM email_attempts
     WHERE email_id = ? AND started_at >= ? AND coalesce(outcome, '') NOT IN ('interrupted', 'postponed')`);
 
@@ -82,12 +87,8 @@ const triesSince = rawSql<{ made: number; first_at: number | null }, [string, nu
  * Counts the attempts at an email since a moment, and says when the first of them began. Interrupted and
  * postponed ones do not count.
  */
-export function countTries(
-  tx: Tx,
-  email_id: string,
-  since_ms: number,
-): { made: number; first_at: number | null } {
-  return triesSince.get(tx, email_id, since_ms) ?? { made: 0, first_at: null };
+export function countTries(tx: Tx, email_id: string, since_ms: number): Tries {
+  return triesSince(tx, email_id, since_ms) ?? { made: 0, first_at: null };
 }
 
 export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
@@ -149,15 +150,13 @@ export interface RefusedMailbox {
   last_at: number;
 }
 
-// SQLite: beside max(), a bare column is of the row that has the maximum.
-const refusedSince = rawSql<RefusedMailbox, [number]>(`
+/**
+ * Refusals because of us that were reported since a moment: by mailbox, with the words of the last one, as beside max() SQLite has a
+ * bare column be of the row that has the maximum.
+ */
+export const listRefusedSince = rawAll<RefusedMailbox, [since_ms: number]>(`
     SELECT mailbox, count(*) AS n, words, email_id, max(reported_at) AS last_at
     FROM email_reports WHERE kind = 'refused' AND reported_at >= ? GROUP BY mailbox ORDER BY mailbox`);
-
-/** Refusals because of us that were reported since a moment: by mailbox, with the words of the last one. */
-export function listRefusedSince(read: Tx, since_ms: number): RefusedMailbox[] {
-  return refusedSince.all(read, since_ms);
-}
 
 /** In the order in which they came. */
 export function listReports(tx: Tx, email_id: string): ReportRow[] {

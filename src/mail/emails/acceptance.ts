@@ -20,7 +20,7 @@ import {
   purposeOf,
   readOnce,
 } from './checking.ts';
-import { emailJobs } from './jobs.ts';
+import * as emailJobs from './jobs.ts';
 import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
 import type { EmailRow } from './tables.ts';

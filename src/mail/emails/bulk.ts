@@ -3,10 +3,8 @@
  * that, a piece at a time, for as long as anything is due.
  */
 import type { Tx } from '../../platform/database/database.ts';
-import type { JobRow } from '../../platform/database/tables.ts';
 import { utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { isPlainObject } from '../../platform/http/schema.ts';
 import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, findOpenJob, laneOf, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import {
@@ -17,20 +15,18 @@ import {
   takeUsage,
 } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, rowOf, wishesOf } from './acceptance.ts';
-import * as queues from './bulk-store.ts';
+import { type } from './bulk-store.ts';
 import { checkEmail } from './checking.ts';
-import { emailLife } from './life.ts';
+import { move } from './life-store.ts';
 import type { NewEmail } from './new-email.ts';
 import { insertEmail } from './store.ts';
 import type { EmailRow } from './tables.ts';
-
-const TYPE = 'email.bulk';
 
 /** Has the job of a mailbox's queue come at a moment, or at once (0). One that runs looks again by itself. */
 export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue, hasten }: JobQueue): void {
   const job: NewJob = {
     project_id: null,
-    type: TYPE,
+    type,
     priority: PRIORITY.marketing,
     resource: String(mailbox_id),
     payload: { mailbox_id },
@@ -47,21 +43,9 @@ export function findPlace(tx: Tx, email: EmailRow, now_ms: number): number | nul
   const day = utcDay(now_ms);
   const choice = takeMailbox(tx, { ...wishesOf(email), day, now_ms });
   if (!choice.ok) return null;
-  emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: day });
+  move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: day });
   return choice.mailbox_id;
 }
-
-/** The queues of mailboxes, for whoever sends them. */
-export const bulkQueues = {
-  /** Of the jobs that send them. */
-  type: TYPE,
-  ...queues,
-
-  /** The mailbox whose queue a job sends. */
-  mailboxOf({ payload }: JobRow): number {
-    return isPlainObject(payload) ? Number(payload.mailbox_id) : 0;
-  },
-};
 
 /**
  * Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed

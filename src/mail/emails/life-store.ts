@@ -1,33 +1,50 @@
-/** SQL of an email's life: what becomes of its row from its first attempt to its end. */
-import { eq, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawRun, rawSql } from '../../platform/database/raw-sql.ts';
+/**
+ * An email's life, from its first attempt to its end: deliveries say what happened, and what that makes of
+ * its row is decided here. Each function writes within the transaction that it is given.
+ */
+import { eq } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { utcDay } from '../../platform/host/clock.ts';
 import { forgetJobError } from '../../platform/jobs/store.ts';
 import type { RefusedRecord } from './schemas.ts';
 import { attachmentPins, type EmailRow, type EmailStatus, emailBodies, emails } from './tables.ts';
 
-const rowOf = rawSql<EmailRow, [string]>('SELECT * FROM emails WHERE id = +?', emails);
-
-export function findEmail(tx: Tx, id: string): EmailRow | null {
-  return rowOf.get(tx, id);
-}
+export const find = rawGet<EmailRow, [id: string]>('SELECT * FROM emails WHERE id = +?', emails);
 
 /* --- Attempts --------------------------------------------------------------------------------------------------- */
 
 type Value = string | number | null;
 
-const beginRow = rawSql<never, Value[]>(`
+const beginRow = rawRun<Value[]>(`
     UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
       status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
       queued_at = coalesce(queued_at, ?), due_at = NULL, began_at = ?, choice = ?
     WHERE id = ?`);
 
-export function beginAttempt(tx: Tx, begun: EmailRow, now_ms: number): void {
+/**
+ * Notes that an attempt begins, what it goes out from and why; returns the email as it is then. Where it has a
+ * row of its own (`has_row`), that says why.
+ */
+export function begin(
+  tx: Tx,
+  email: EmailRow,
+  from: Pick<EmailRow, 'mailbox_id' | 'from_email' | 'domain' | 'choice'>,
+  { has_row, now_ms }: { has_row: boolean; now_ms: number },
+): EmailRow {
+  const begun = {
+    ...email,
+    ...from,
+    ...(has_row ? { began_at: null, choice: null } : { began_at: now_ms }),
+    quota_day: email.quota_day ?? utcDay(now_ms),
+    attempts: email.attempts + 1,
+  };
   const { id, attempts, mailbox_id, quota_day, from_email, domain, began_at, choice } = begun;
-  beginRow.run(tx, attempts, mailbox_id, quota_day, from_email, domain, now_ms, began_at, choice, id);
+  beginRow(tx, attempts, mailbox_id, quota_day, from_email, domain, now_ms, began_at, choice, id);
+  return begun;
 }
 
-const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
+const endRow = rawGet<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
     UPDATE emails SET
       status = CASE WHEN ?2 IN ('sent', 'queued') AND status IN ('delivered', 'bounced', 'complained')
         THEN status ELSE ?2 END,
@@ -54,15 +71,21 @@ export interface EmailState {
   is_captured?: boolean;
 }
 
-export function endAttempt(
+/**
+ * Records how an email stands after an attempt. What a report has said meanwhile of recipients whom an earlier
+ * attempt reached is kept. Where the mail was emptied meanwhile (`is_emptied`), nothing that names anybody is
+ * written. Null where it is gone, with its project.
+ */
+export function end(
   tx: Tx,
-  id: string,
+  { id, attachments }: EmailRow,
   state: EmailState,
   now_ms: number,
 ): { is_emptied: boolean } | null {
+  if (state.is_over && attachments.length > 0) deletePins(tx, id);
   const { status } = state;
   const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
-  const row = endRow.get(
+  const row = endRow(
     tx,
     id,
     status,
@@ -81,7 +104,7 @@ export function endAttempt(
   );
   if (!row) return null;
   const is_emptied = isEmptied(row);
-  if (is_emptied) emptyEmail(tx, row);
+  if (is_emptied) empty(tx, row);
   return { is_emptied };
 }
 
@@ -96,19 +119,21 @@ export function mergeAnew(tx: Tx, id: string, merge: Readonly<Record<string, unk
   update(tx, id, { merge: JSON.stringify(merge) });
 }
 
-const setDue = rawSql<never, [number | null, string]>(
-  "UPDATE emails SET status = 'queued', due_at = ? WHERE id = ?",
+/** Has bulk mail wait until a moment or until it is released (HELD), and other mail for its job (null). */
+export const wait = rawRun<[id: string, due_at: number | null]>(
+  "UPDATE emails SET status = 'queued', due_at = ?2 WHERE id = ?1",
 );
 
-export function waitUntil(tx: Tx, id: string, due_at: number | null): void {
-  setDue.run(tx, due_at, id);
-}
-
-export function moveToMailbox(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id' | 'quota_day'>): void {
+/** Has an email wait for another mailbox, in whose quota it has its place. */
+export function move(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id' | 'quota_day'>): void {
   update(tx, id, to);
 }
 
-export const countAttemptOut = rawRun<[id: string]>('UPDATE emails SET attempts = attempts - 1 WHERE id = ?');
+/**
+ * Takes back the count of an attempt that goes on with another mailbox, where it is counted again. Returns 0
+ * where the mail is gone.
+ */
+export const passOn = rawRun<[id: string]>('UPDATE emails SET attempts = attempts - 1 WHERE id = ?');
 
 /** How an email ends without an attempt. */
 export type Ending =
@@ -116,34 +141,29 @@ export type Ending =
   | { status: 'sent'; sent_at: number; error: string }
   | { status: 'failed'; failed_at: number; error: string };
 
-export function endEmail(tx: Tx, id: string, ending: Ending): void {
+/** Ends an email without an attempt. */
+export function finish(tx: Tx, id: string, ending: Ending): void {
   update(tx, id, { ...ending, due_at: null });
+  deletePins(tx, id);
 }
 
-/** What a report from outside may change. */
-export type Reported = Partial<
-  Pick<
-    EmailRow,
-    | 'status'
-    | 'delivered_at'
-    | 'complained_at'
-    | 'bounced_at'
-    | 'bounce_type'
-    | 'smtp_code'
-    | 'smtp_response'
-    | 'error'
-  >
->;
-
-export function recordReport(tx: Tx, id: string, reported: Reported): void {
-  update(tx, id, reported);
+/**
+ * Ends an email by a fault of Satchel's own; false where its recipient has it, which it then still says.
+ */
+export function breakDown(tx: Tx, { id, taken, to_email }: EmailRow, now_ms: number): boolean {
+  if (taken.includes(to_email)) {
+    deletePins(tx, id);
+    return false;
+  }
+  finish(tx, id, { status: 'failed', failed_at: now_ms, error: 'Something went wrong on the server.' });
+  return true;
 }
 
 /**
  * Has an email that failed or came back wait once more, with another job or in its queue; its attachments are
  * pinned again. Its own recipient has not got it, though a relay may have taken it.
  */
-export function reopenEmail(
+export function reopen(
   tx: Tx,
   email: Pick<EmailRow, 'id' | 'attachments' | 'taken' | 'to_email'>,
   to: Pick<EmailRow, 'job_id' | 'due_at' | 'mailbox_id' | 'quota_day'> & { now_ms: number },
@@ -164,19 +184,71 @@ export function reopenEmail(
   });
 }
 
+/* --- Reports ---------------------------------------------------------------------------------------------------- */
+
+/**
+ * How much a status says of a mail that a relay has taken, or may have. A report changes the status only to
+ * one that says more.
+ */
+const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
+  failed: 0,
+  unknown: 0,
+  sent: 1,
+  delivered: 2,
+  bounced: 3,
+  complained: 5,
+};
+
+/** What is told from outside of a mail's own recipient. */
+interface Told {
+  kind: 'delivered' | 'bounced' | 'soft_bounced' | 'complained';
+  smtp_code: number | null;
+  words: string;
+  at: number;
+}
+
+/** Whether a relay has taken an email, or may have: else a report of it is about nothing. */
+export function hasLeft({ attempts, status }: EmailRow): boolean {
+  return attempts > 0 && WEIGHT[status] !== undefined;
+}
+
+/** Has a report of its own recipient change an email. */
+export function report(tx: Tx, email: EmailRow, told: Told): void {
+  update(tx, email.id, changesOf(email, told));
+}
+
+function changesOf(email: EmailRow, { kind, smtp_code, words, at }: Told): Partial<EmailRow> {
+  const known = email.status === 'bounced' && email.bounce_type === 'permanent' ? 4 : WEIGHT[email.status];
+  const says = (weight: number): boolean => weight > (known ?? 0);
+  if (kind === 'delivered')
+    return { delivered_at: email.delivered_at ?? at, ...(says(2) ? { status: 'delivered' as const } : {}) };
+  if (kind === 'complained')
+    return {
+      complained_at: email.complained_at ?? at,
+      ...(says(5) ? { status: 'complained' as const } : {}),
+    };
+  const is_hard = kind === 'bounced';
+  const bounced_at = email.bounced_at ?? at;
+  if (!says(is_hard ? 4 : 3)) return { bounced_at };
+  return {
+    status: 'bounced',
+    bounce_type: is_hard ? 'permanent' : 'transient',
+    bounced_at,
+    smtp_code,
+    smtp_response: words,
+    error: `It was returned: ${words}`,
+  };
+}
+
 /* --- Pins ------------------------------------------------------------------------------------------------------- */
 
-const pinOf = statement((tx) =>
-  tx
-    .select({ email_id: attachmentPins.email_id })
-    .from(attachmentPins)
-    .where(eq(attachmentPins.object_public_id, sql.placeholder('public_id')))
-    .limit(1)
-    .prepare(),
+const pinOf = rawGet<{ email_id: string }, [object_public_id: string]>(
+  'SELECT email_id FROM attachment_pins WHERE object_public_id = ? LIMIT 1',
 );
 
+/** Whether bytes must stay, of a deleted object too, as a mail with them is not out yet. */
 export function isPinned(tx: Tx, object_public_id: string): boolean {
-  return pinOf(tx).get({ public_id: object_public_id }) !== undefined;
+  return pinOf(tx, object_public_id) !== null;
 }
 
 export function insertPins(tx: Tx, { id, attachments }: Pick<EmailRow, 'id' | 'attachments'>): void {
@@ -206,7 +278,7 @@ export function deleteBodies(tx: Tx, email_id: string): void {
  * Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it
  * themselves.
  */
-export function emptyEmail(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id'>): void {
+export function empty(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id'>): void {
   update(tx, id, {
     to_email: '',
     to_name: null,

@@ -1,7 +1,7 @@
 /** SQL of sent mails as their readers know them: asked for with every click, opening and reply. */
 import { and, eq, max, sql } from 'drizzle-orm';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { type EmailRow, type EmailSource, emails } from './tables.ts';
 
 /** What a link or a picture of a mail must know of it. */
@@ -10,37 +10,32 @@ export type ReadMail = Pick<
   'source' | 'is_test' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'
 >;
 
-const readMail = rawSql<ReadMail, [string]>(
+/** Null once its row is gone. */
+export const find = rawGet<ReadMail, [id: string]>(
   'SELECT source, is_test, to_email, merge, clicked_at, opened_at FROM emails WHERE id = +?',
   emails,
 );
 
-/** Null once its row is gone. */
-function findSent(read: Tx, id: string): ReadMail | null {
-  return readMail.get(read, id);
-}
-
-const firstOf = {
-  clicked: rawSql<never, [number, string]>(
-    'UPDATE emails SET clicked_at = ? WHERE id = ? AND clicked_at IS NULL',
-  ),
-  opened: rawSql<never, [number, string]>(
-    'UPDATE emails SET opened_at = ? WHERE id = ? AND opened_at IS NULL',
-  ),
-  replied: rawSql<never, [number, string]>(
-    'UPDATE emails SET replied_at = ? WHERE id = ? AND replied_at IS NULL',
-  ),
-};
+const noteFirst = (column: 'clicked_at' | 'opened_at' | 'replied_at') =>
+  rawRun<[id: string, at: number]>(`UPDATE emails SET ${column} = ?2 WHERE id = ?1 AND ${column} IS NULL`);
+const firstOf = { clicked: noteFirst('clicked_at'), opened: noteFirst('opened_at') };
 
 /** Notes that a person clicked or opened a mail; false unless it was the first time. */
-function noteReading(tx: Tx, id: string, { kind, at }: { kind: 'clicked' | 'opened'; at: number }): boolean {
-  return firstOf[kind].run(tx, at, id) > 0;
+export function noteReading(
+  tx: Tx,
+  id: string,
+  { kind, at }: { kind: 'clicked' | 'opened'; at: number },
+): boolean {
+  return firstOf[kind](tx, id, at) > 0;
 }
+
+/** Notes that a person answered a mail, where nobody did before. */
+export const noteReply = noteFirst('replied_at');
 
 /** RFC 5321: a message that came by SMTP went to so many at most, each a mail of its own. */
 const MAX_OF_ONE_MESSAGE = 50;
 
-const cameBySmtp = rawSql<EmailRow, [string, number]>(
+const cameBySmtp = rawAll<EmailRow, [message_id: string, limit: number]>(
   `SELECT * FROM emails INDEXED BY emails_by_message_id WHERE source = 'smtp' AND message_id = +? ORDER BY id LIMIT +?`,
   emails,
 );
@@ -49,51 +44,46 @@ const cameBySmtp = rawSql<EmailRow, [string, number]>(
  * Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of
  * them first.
  */
-function listByMessageId(read: Tx, message_id: string): EmailRow[] {
+export function listByMessageId(read: Tx, message_id: string): EmailRow[] {
   const id = /^<([0-9a-z]{26})@/i.exec(message_id)?.[1]?.toUpperCase();
   const own = id === undefined ? undefined : read.select().from(emails).where(eq(emails.id, id)).get();
   if (own?.message_id.toLowerCase() === message_id.toLowerCase()) return [own];
-  return cameBySmtp.all(read, message_id, MAX_OF_ONE_MESSAGE);
+  return cameBySmtp(read, message_id, MAX_OF_ONE_MESSAGE);
 }
 
-/** Notes that a person answered a mail, where nobody did before. */
-function noteReply(tx: Tx, id: string, at: number): void {
-  firstOf.replied.run(tx, at, id);
-}
-
-const newestTo = rawSql<{ id: string }, [number, string, string | null, number]>(`
+const newestTo = rawAll<{ id: string }, [number, string, string | null, number]>(`
     SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
       AND (?3 IS NULL OR source IN (SELECT value FROM json_each(?3)))
     ORDER BY id DESC LIMIT +?4`);
-const sentTo = rawSql<{ id: string; merge: string | null }, [number, string, string, number]>(`
+const sentTo = rawAll<{ id: string; merge: string | null }, [number, string, string, number]>(`
     SELECT id, merge FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
       AND source IN (SELECT value FROM json_each(?3)) AND sent_at IS NOT NULL AND is_test = 0
     ORDER BY id DESC LIMIT +?4`);
 
 /** Ids of the newest mails to an address. */
-function listIdsTo(
+export function listIdsTo(
   read: Tx,
   to: { project_id: number; email: string; sources?: readonly EmailSource[] },
   limit: number,
 ): string[] {
   const sources = to.sources ? JSON.stringify(to.sources) : null;
-  return newestTo.all(read, to.project_id, to.email, sources, limit).map(({ id }) => id);
+  return newestTo(read, to.project_id, to.email, sources, limit).map(({ id }) => id);
 }
 
 /**
  * Mails of these sources that an address was sent, tests apart, with what they are rendered from; newest
  * first.
  */
-function listSentTo(
+export function listSentTo(
   read: Tx,
   to: { project_id: number; email: string; sources: readonly EmailSource[] },
   limit: number,
 ): { id: string; merge: string | null }[] {
-  return sentTo.all(read, to.project_id, to.email, JSON.stringify(to.sources), limit);
+  return sentTo(read, to.project_id, to.email, JSON.stringify(to.sources), limit);
 }
 
 /** When a person last opened or clicked a mail of a project to an address; 0 where none did. */
-function lastReadAt(read: Tx, project_id: number, email: string): number {
+export function lastReadAt(read: Tx, project_id: number, email: string): number {
   const found = read
     .select({ opened_at: max(emails.opened_at), clicked_at: max(emails.clicked_at) })
     .from(emails)
@@ -106,10 +96,10 @@ function lastReadAt(read: Tx, project_id: number, email: string): number {
 const ADDRESS_PIECE = 50;
 const COPIES_PIECE = 500;
 
-const toBehind = rawSql<{ id: string }, [number, string, string, number]>(`
+const toBehind = rawAll<{ id: string }, [number, string, string, number]>(`
     SELECT id FROM emails INDEXED BY emails_by_recipient
     WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE AND id > +?3 ORDER BY id LIMIT +?4`);
-const copiesBehind = rawSql<{ id: string; is_ones: number }, [number, string, string, string, number]>(`
+const copiesBehind = rawAll<{ id: string; is_ones: number }, [number, string, string, string, number]>(`
     SELECT id, instr(lower(cc || bcc), +?3) > 0 AND to_email <> +?2 COLLATE NOCASE AS is_ones
     FROM emails INDEXED BY emails_copied
     WHERE project_id = +?1 AND (cc <> '[]' OR bcc <> '[]') AND id > +?4 ORDER BY id LIMIT +?5`);
@@ -118,12 +108,12 @@ const copiesBehind = rawSql<{ id: string; is_ones: number }, [number, string, st
  * Ids of the mails to an address, which is in lower case, then of those of which it got a copy: some at a time, or none, for
  * whoever lets others have their turn in between.
  */
-function* idsOfAddress(
+export function* idsOfAddress(
   database: Pick<Database, 'read'>,
   { project_id, email }: { project_id: number; email: string },
 ): Generator<string[]> {
   for (let behind = ''; ; ) {
-    const found = toBehind.all(database.read, project_id, email, behind, ADDRESS_PIECE);
+    const found = toBehind(database.read, project_id, email, behind, ADDRESS_PIECE);
     const last = found.at(-1);
     if (!last) break;
     behind = last.id;
@@ -132,22 +122,10 @@ function* idsOfAddress(
   // As an item of a list in JSON.
   const item = JSON.stringify(email);
   for (let behind = ''; ; ) {
-    const found = copiesBehind.all(database.read, project_id, email, item, behind, COPIES_PIECE);
+    const found = copiesBehind(database.read, project_id, email, item, behind, COPIES_PIECE);
     const last = found.at(-1);
     if (!last) return;
     behind = last.id;
     yield found.filter(({ is_ones }) => is_ones === 1).map(({ id }) => id);
   }
 }
-
-/** Sent mails, for the nouns that learn what their readers did. */
-export const sentMails = {
-  find: findSent,
-  idsOfAddress,
-  lastReadAt,
-  listByMessageId,
-  listIdsTo,
-  listSentTo,
-  noteReading,
-  noteReply,
-};

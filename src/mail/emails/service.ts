@@ -18,12 +18,12 @@ import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, listCandidates, releaseUsage, sendersOf } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
 import { type AcceptBulk, acceptBulk, findPlace, wakeQueue } from './bulk.ts';
+import * as bulkQueues from './bulk-store.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import { presentContent } from './content-view.ts';
 import { exportLog } from './export.ts';
-import { emailJobs } from './jobs.ts';
-import { emailLife } from './life.ts';
-import * as life from './life-store.ts';
+import * as emailJobs from './jobs.ts';
+import * as emailLife from './life-store.ts';
 import { filterOf, pageOfLog, presentEmail } from './log.ts';
 import {
   type ConfirmationEmail,
@@ -38,6 +38,7 @@ import {
   scheduledEmail,
   type TemplateSource,
 } from './new-email.ts';
+import * as sentMails from './reading-store.ts';
 import {
   type EmailContent,
   type EmailListQuery,
@@ -53,14 +54,11 @@ import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
 import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
 export { type Accepted, wishesOf } from './acceptance.ts';
-export { AttachmentPins } from './attachment-pins.ts';
-export { type AcceptBulk, bulkQueues } from './bulk.ts';
-export { emailJobs } from './jobs.ts';
-export { emailLife } from './life.ts';
-export type { EmailState } from './life-store.ts';
+export type { AcceptBulk } from './bulk.ts';
+export { type EmailState, isPinned } from './life-store.ts';
 export { listFailedAfter, presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
-export { type ReadMail, sentMails } from './reading-store.ts';
+export type { ReadMail } from './reading-store.ts';
 export {
   BULK_SOURCES,
   type EmailRecord,
@@ -70,7 +68,10 @@ export {
   type RetryBody,
   retryBody,
 } from './schemas.ts';
+export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
+
+export { bulkQueues, emailJobs, emailLife, sentMails };
 
 interface EmailsDeps
   extends Omit<AcceptanceDeps, 'max_body_bytes'>,
@@ -93,7 +94,7 @@ type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => FramedBodies;
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
 export interface TakenBack {
-  ending: life.Ending;
+  ending: emailLife.Ending;
   error: string | null;
 }
 
@@ -436,7 +437,7 @@ export class Emails {
   ): string | null {
     const is_bulk = isBulk(email.source);
     const job_id = is_bulk ? null : this.deps.enqueue(tx, emailJobs.of(email, place.mailbox_id));
-    life.reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
+    emailLife.reopen(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
     if (is_bulk) this.wakeQueue(tx, place.mailbox_id, AT_ONCE);
     return job_id;
   }
@@ -451,12 +452,12 @@ export class Emails {
     if (!row) return [];
     const message = store.findMessage(tx, id);
     if (isWaiting(row)) this.takeBack(tx, row);
-    life.emptyEmail(tx, row);
+    emailLife.empty(tx, row);
     const files = row.attachments.map(({ public_id }) => public_id);
     if (message === null) return files;
     for (const other of store.listOfMessage(tx, message)) {
       if (isWaiting(other)) this.takeBack(tx, other, MESSAGE_GONE);
-      life.deleteBodies(tx, other.id);
+      emailLife.deleteBodies(tx, other.id);
     }
     return [message, ...files];
   }

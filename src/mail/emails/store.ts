@@ -15,7 +15,7 @@ import {
   sql,
 } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { insertPins } from './life-store.ts';
@@ -42,8 +42,8 @@ export interface Bodies {
 const COLUMNS = Object.keys(getTableColumns(emails)) as (keyof EmailRow)[];
 const INSERT = `INSERT INTO emails (${COLUMNS.join(', ')})
   VALUES (${COLUMNS.map(() => '?').join(', ')})`;
-const insertRow = rawSql<never, (string | number | null)[]>(INSERT);
-const insertBodies = rawSql<never, [string, string | null, string | null, string | null]>(
+const insertRow = rawRun<(string | number | null)[]>(INSERT);
+const insertBodies = rawRun<[string, string | null, string | null, string | null]>(
   'INSERT INTO email_bodies (email_id, body_html, body_text, message) VALUES (?, ?, ?, ?)',
 );
 
@@ -59,19 +59,19 @@ function valuesOf(email: EmailRow): (string | number | null)[] {
  * Writes an accepted email with its bodies, unless it is rendered as it is sent, and pins its attachments.
  */
 export function insertEmail(tx: Tx, email: EmailRow, bodies: (Bodies & { message?: string }) | null): void {
-  insertRow.run(tx, ...valuesOf(email));
-  if (bodies) insertBodies.run(tx, email.id, bodies.body_html, bodies.body_text, bodies.message ?? null);
+  insertRow(tx, ...valuesOf(email));
+  if (bodies) insertBodies(tx, email.id, bodies.body_html, bodies.body_text, bodies.message ?? null);
   insertPins(tx, email);
 }
 
 /* --- What each key sent ----------------------------------------------------------------------------------------- */
 
-const countForKey = rawSql<{ n: number }, [number, string, number]>(`
+const countForKey = rawGet<{ n: number }, [number, string, number]>(`
     INSERT INTO key_usage (api_key_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n RETURNING n`);
 
 /** Counts so many more messages of a key on a day; returns how many that makes. */
 export function takeKeyUsage(tx: Tx, api_key_id: number, day: string, count: number): number {
-  return countForKey.get(tx, api_key_id, day, count)?.n ?? 0;
+  return countForKey(tx, api_key_id, day, count)?.n ?? 0;
 }
 
 export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string, count = 1): void {
@@ -92,16 +92,12 @@ export function deleteHoursBefore(tx: Tx, hour: number): void {
 
 /* --- The log ---------------------------------------------------------------------------------------------------- */
 
-const bodiesOf = rawSql<Bodies, [string]>(
+/** Null once they are no longer kept, and for an email that is rendered as it is sent. */
+export const findBodies = rawGet<Bodies, [id: string]>(
   'SELECT body_html, body_text FROM email_bodies WHERE email_id = +?',
 );
 
-/** Null once they are no longer kept, and for an email that is rendered as it is sent. */
-export function findBodies(tx: Tx, id: string): Bodies | null {
-  return bodiesOf.get(tx, id);
-}
-
-const messageOf = rawSql<{ message: string | null }, [string]>(
+const messageOf = rawGet<{ message: string | null }, [id: string]>(
   'SELECT message FROM email_bodies WHERE email_id = +?',
 );
 
@@ -109,18 +105,14 @@ const messageOf = rawSql<{ message: string | null }, [string]>(
  * The object that has the message of a mail that came whole; null for another, and once it is no longer kept.
  */
 export function findMessage(tx: Tx, id: string): string | null {
-  return messageOf.get(tx, id)?.message ?? null;
+  return messageOf(tx, id)?.message ?? null;
 }
 
-const ofMessage = rawSql<EmailRow, [string]>(
+/** The mails of a message that came whole, one for each recipient. */
+export const listOfMessage = rawAll<EmailRow, [message: string]>(
   'SELECT * FROM emails WHERE id IN (SELECT email_id FROM email_bodies WHERE message = ?)',
   emails,
 );
-
-/** The mails of a message that came whole, one for each recipient. */
-export function listOfMessage(tx: Tx, message: string): EmailRow[] {
-  return ofMessage.all(tx, message);
-}
 
 export interface EmailFilter {
   project_id: number;
@@ -247,7 +239,7 @@ export function countConfirmations(
 }
 
 // Project by project, each found by a seek in the index that its mails are then counted in.
-const waitingFor = rawSql<{ n: number }, [string]>(
+const waitingFor = rawGet<{ n: number }, [string]>(
   `WITH RECURSIVE p (id) AS (SELECT min(project_id) FROM emails
      UNION ALL SELECT (SELECT min(project_id) FROM emails WHERE project_id > p.id) FROM p WHERE p.id IS NOT NULL)
    SELECT count(*) AS n FROM p CROSS JOIN emails e INDEXED BY emails_by_status ON e.project_id = p.id
@@ -256,7 +248,7 @@ const waitingFor = rawSql<{ n: number }, [string]>(
 
 /** How many mails wait for one of these mailboxes: a walk of the mails that wait. */
 export function countWaitingFor(tx: Tx, mailbox_ids: readonly number[]): number {
-  return waitingFor.get(tx, JSON.stringify(mailbox_ids))?.n ?? 0;
+  return waitingFor(tx, JSON.stringify(mailbox_ids))?.n ?? 0;
 }
 
 /** The places in mailboxes' quotas that a project's scheduled emails hold, one for each. */

@@ -1,7 +1,7 @@
 /** SQL of mailboxes, their daily usage, and what the choice among them is made from. */
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import {
   type MailboxKind,
   type MailboxRow,
@@ -22,11 +22,10 @@ export function findMailbox(tx: Tx, address: string): MailboxRow | undefined {
   return tx.select().from(mailboxes).where(sql`${mailboxes.address} = ${address} COLLATE NOCASE`).get();
 }
 
-const mailboxById = rawSql<MailboxRow, [number]>('SELECT * FROM mailboxes WHERE id = ?', mailboxes);
-
-export function findMailboxById(tx: Tx, id: number): MailboxRow | undefined {
-  return mailboxById.get(tx, id) ?? undefined;
-}
+export const findMailboxById = rawGet<MailboxRow, [id: number]>(
+  'SELECT * FROM mailboxes WHERE id = ?',
+  mailboxes,
+);
 
 export function listMailboxesOf(tx: Tx, domain_id: number): MailboxRow[] {
   return tx
@@ -37,11 +36,7 @@ export function listMailboxesOf(tx: Tx, domain_id: number): MailboxRow[] {
     .all();
 }
 
-const all = rawSql<MailboxRow, []>('SELECT * FROM mailboxes ORDER BY address', mailboxes);
-
-export function listMailboxes(tx: Tx): MailboxRow[] {
-  return all.all(tx);
-}
+export const listMailboxes = rawAll<MailboxRow>('SELECT * FROM mailboxes ORDER BY address', mailboxes);
 
 export function updateMailbox(tx: Tx, id: number, changes: Partial<Omit<MailboxRow, 'id'>>): void {
   tx.update(mailboxes).set(changes).where(eq(mailboxes.id, id)).run();
@@ -85,48 +80,36 @@ export interface SenderRow {
 }
 
 /** This runs for every email and every attempt. */
-const senders = rawSql<SenderRow, []>(`
+export const listSenders = rawAll<SenderRow>(`
     SELECT domain_id, id AS mailbox_id, address, kind, revision, status, for_transactional, for_marketing, daily_limit,
       failures, resting_until
     FROM mailboxes`);
 
-export function listSenders(tx: Tx): SenderRow[] {
-  return senders.all(tx);
-}
-
-const usageOfDay = rawSql<{ mailbox_id: number; n: number }, [string]>(
+const usageOfDay = rawAll<{ mailbox_id: number; n: number }, [day: string]>(
   'SELECT mailbox_id, n FROM mailbox_usage WHERE day = ?',
 );
 
 /** What each mailbox has taken on a day, by its id. */
 export function listUsage(tx: Tx, day: string): Map<number, number> {
-  return new Map(usageOfDay.all(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
+  return new Map(usageOfDay(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
 }
 
-const addUsage = rawSql<never, [number, string, number]>(
+/** Counts so many more messages for a mailbox on a day. */
+export const takeUsage = rawRun<[mailbox_id: number, day: string, count: number]>(
   'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n',
 );
 
-/** Counts so many more messages for a mailbox on a day. */
-export function takeUsage(tx: Tx, mailbox_id: number, day: string, count: number): void {
-  addUsage.run(tx, mailbox_id, day, count);
-}
-
-const takeUsageBack = rawSql<never, [number, string]>(
+/** Gives one message's place back. A mailbox that is gone has no usage either. */
+export const releaseUsage = rawRun<[mailbox_id: number, day: string]>(
   'UPDATE mailbox_usage SET n = max(0, n - 1) WHERE mailbox_id = ? AND day = ?',
 );
-
-/** Gives one message's place back. A mailbox that is gone has no usage either. */
-export function releaseUsage(tx: Tx, mailbox_id: number, day: string): void {
-  takeUsageBack.run(tx, mailbox_id, day);
-}
 
 /** Forgets counts of days before `day`; nothing asks for them again. */
 export function deleteUsageBefore(tx: Tx, day: string): void {
   tx.delete(mailboxUsage).where(sql`${mailboxUsage.day} < ${day}`).run();
 }
 
-const standIn = rawSql<{ id: number }, [number, number]>(`
+const standIn = rawGet<{ id: number }, [mailbox_id: number, now_ms: number]>(`
   SELECT other.id FROM mailboxes AS own JOIN mailboxes AS other ON other.id <> own.id
   WHERE own.id = ? AND own.failures > 0 AND other.status = 'active' AND other.kind = 'smtp' AND other.failures = 0
     AND coalesce(other.resting_until, 0) <= ?
@@ -135,14 +118,14 @@ const standIn = rawSql<{ id: number }, [number, number]>(`
 
 /** Whether a mailbox could not be reached of late while another one may take such mail. */
 export function hasStandIn(tx: Tx, mailbox_id: number, now_ms: number): boolean {
-  return standIn.get(tx, mailbox_id, now_ms) !== null;
+  return standIn(tx, mailbox_id, now_ms) !== null;
 }
 
 /* --- Paces: asked for at every claim of mail ------------------------------------------------------------------------ */
 
 type Paced = { rate: string | null } & (PaceRow | { mailbox_id: null });
 
-const pacedOf = rawSql<Paced, [number]>(
+const pacedOf = rawGet<Paced, [mailbox_id: number]>(
   `SELECT mailboxes.rate, paces.* FROM mailboxes LEFT JOIN mailbox_paces AS paces ON paces.mailbox_id = mailboxes.id
     WHERE mailboxes.id = +?`,
   mailboxPaces,
@@ -150,18 +133,17 @@ const pacedOf = rawSql<Paced, [number]>(
 
 /** Its rate and its pace, that null where nothing was noted yet; null where the mailbox is gone. */
 export function findPaced(tx: Tx, mailbox_id: number): { rate: string | null; pace: Pace | null } | null {
-  const row = pacedOf.get(tx, mailbox_id);
+  const row = pacedOf(tx, mailbox_id);
   return row && { rate: row.rate, pace: row.mailbox_id === null ? null : row };
 }
 
-const paceOf = rawSql<PaceRow, [number]>('SELECT * FROM mailbox_paces WHERE mailbox_id = ?', mailboxPaces);
-
 /** Null where nothing was noted yet. */
-export function findPace(tx: Tx, mailbox_id: number): Pace | null {
-  return paceOf.get(tx, mailbox_id);
-}
+export const findPace = rawGet<PaceRow, [mailbox_id: number]>(
+  'SELECT * FROM mailbox_paces WHERE mailbox_id = ?',
+  mailboxPaces,
+);
 
-const replacePace = rawSql<never, (string | number | null)[]>(`
+const replacePace = rawRun<(string | number | null)[]>(`
   INSERT OR REPLACE INTO mailbox_paces (mailbox_id, turn_at, sent, allowed, speed, speed_at, waits, waits_until, is_probing,
     probed_at, ended_at, since, refused_at, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 
@@ -178,5 +160,5 @@ export function savePace(tx: Tx, mailbox_id: number, pace: Pace): void {
     ended_at,
   ];
   const said = [pace.since, pace.refused_at, pace.words];
-  replacePace.run(tx, mailbox_id, turn_at, JSON.stringify(sent), ...learned, ...said);
+  replacePace(tx, mailbox_id, turn_at, JSON.stringify(sent), ...learned, ...said);
 }

@@ -5,7 +5,7 @@
 import { listAudit } from '../database/audit-trail.ts';
 import type { Database, Tx } from '../database/database.ts';
 import { readMeta } from '../database/meta.ts';
-import { rawSql } from '../database/raw-sql.ts';
+import { rawAll } from '../database/raw-sql.ts';
 import type { JobRow } from '../database/tables.ts';
 import { toIso } from '../host/clock.ts';
 import type { Actor } from '../http/callers.ts';
@@ -94,14 +94,14 @@ export const COUNTS_AS_DONE =
 /* --- Jobs --------------------------------------------------------------------------------------------------------- */
 
 // The lane says the type, and is in the index.
-const heldJobs = rawSql<{ id: string }, [string, number | null]>(
+const heldJobs = rawAll<{ id: string }, [type: string, project_id: number | null]>(
   `SELECT id FROM jobs INDEXED BY jobs_pending
    WHERE status = 'pending' AND run_at ${IS_HELD_BY_RESTORE} AND lane GLOB ?1 || '*' AND (?2 IS NULL OR project_id = ?2)`,
 );
 
 /** The jobs of a type that a restore holds. */
 export function listHeldJobs(read: Tx, type: string, { project_id }: Pick<Release, 'project_id'>): string[] {
-  return heldJobs.all(read, type, project_id).map(({ id }) => id);
+  return heldJobs(read, type, project_id).map(({ id }) => id);
 }
 
 /** A job that a restore holds, and when it was due; null for any other. */
