@@ -117,22 +117,22 @@ export function createMarketing(needs: MarketingNeeds) {
   const page_previews = new PagePreviews({ ...on, marketing, lists, layOut: layOutBeside(needs) });
   const clicks = new Clicks({ ...on, data_dir: config.data_dir });
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
-  deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
+  deliveries.listeners.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an end than that their mail ended.
   const { sequence_life } = sequencing;
-  deliveries.listen((tx, event) => contacts.onMail(tx, event), { kinds: ['bounced', 'complained'] });
-  deliveries.listen((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
+  deliveries.listeners.add((tx, event) => contacts.onMail(tx, event), { kinds: ['bounced', 'complained'] });
+  deliveries.listeners.add((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;
-  deliveries.listen((tx, event) => broadcast_life.onMail(tx, event), { source: 'broadcast' });
+  deliveries.listeners.add((tx, event) => broadcast_life.onMail(tx, event), { source: 'broadcast' });
   needs.replies.listen((tx, answered) => {
     noteReplyToSequence(tx, { ...sequencing, answered });
     noteReplyToBroadcast(tx, { ...sequencing, contacts, answered });
   });
-  deliveries.setGuard((tx, mail) =>
+  deliveries.listeners.setGuard((tx, mail) =>
     (mail.source === 'broadcast' ? broadcast_life : sequence_life).decideSend(tx, mail),
   );
-  deliveries.setWindow((project_id, now_ms) => {
+  deliveries.listeners.setWindow((project_id, now_ms) => {
     const settings = marketing.settings(project_id);
     return settings.enabled ? nextOpening(settings, now_ms) : Number.POSITIVE_INFINITY;
   });
@@ -226,7 +226,7 @@ function listenToLateMail(of: {
 }): void {
   const { deliveries, contacts, sequence_life, broadcast_life } = of;
   for (const source of BULK_SOURCES)
-    deliveries.listen(
+    deliveries.listeners.add(
       (tx, { email_id }) => {
         const contact = contacts.findById(contactOfMail(tx, email_id) ?? 0, tx);
         if (contact?.status !== 'unsubscribed') return;

@@ -78,7 +78,7 @@ const EMAIL_TYPES: Partial<Record<EmailEvent['kind'], EventType>> = {
 export function tellWebhooks(sources: Sources): void {
   const { webhook_events: events, contacts, broadcasts, clicks } = sources;
   sources.objects.listeners.add((tx, event) => tellOfObject(sources, tx, event));
-  sources.deliveries.listen((tx, event) => tellOfEmail(sources, tx, event));
+  sources.deliveries.listeners.add((tx, event) => tellOfEmail(sources, tx, event));
   sources.replies.listen((tx, { email, reply }) =>
     // Whoever got the mail: what is held about them is forgotten with it.
     events.tell(tx, email.project_id, 'email.replied', () => ({ data: reply, address: email.to_email })),

@@ -61,7 +61,8 @@ export class Listeners {
   /** `isActive` says whether a project may send anything. */
   constructor(private readonly isActive: (project_id: number) => boolean) {}
 
-  add(listener: EmailListener, filter: EventFilter): void {
+  /** Adds a listener, which is told what happens to emails in the transaction that records it. */
+  add(listener: EmailListener, filter: EventFilter = {}): void {
     this.#listeners.push({ ...filter, listener });
   }
 

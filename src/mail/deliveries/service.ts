@@ -41,15 +41,7 @@ import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
 import { HeldMail } from './held.ts';
-import {
-  type EmailEvent,
-  type EmailListener,
-  type EventFilter,
-  type Guard,
-  Listeners,
-  type MxCheck,
-  type OpensAt,
-} from './listeners.ts';
+import { type EmailEvent, Listeners } from './listeners.ts';
 import { longestWait, type Patience } from './patience.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report, wordsOfRefusal } from './reports.ts';
@@ -130,39 +122,25 @@ export class Deliveries {
   readonly held: HeldMail;
   /** What became of mails while this server ran. */
   readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'unknown', 'bounced', 'complained']);
-  readonly #listeners: Listeners;
+  /** Who is told what happens to emails, and asked before bulk mail goes. */
+  readonly listeners: Listeners;
   readonly #patience: Patience;
 
   constructor(private readonly deps: DeliveriesDeps) {
-    this.#listeners = new Listeners((project_id) => deps.projects.isActive(project_id));
+    this.listeners = new Listeners((project_id) => deps.projects.isActive(project_id));
     this.return_paths = new ReturnPaths(deps.key_ring);
     const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
     const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
     this.#patience = patience;
-    this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
-    this.bulk = new BulkSending(deps, this.attempts, this.#listeners);
+    this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.listeners);
+    this.bulk = new BulkSending(deps, this.attempts, this.listeners);
     this.sending_now = new SendingNow(deps, this.attempts);
     this.held = new HeldMail({
       ...deps,
-      listeners: this.#listeners,
+      listeners: this.listeners,
       withhold: (tx, id) => this.withhold(tx, id),
     });
-    this.listen((_tx, { kind }) => this.outcomes.add(kind));
-  }
-
-  /** Adds a listener, which is told what happens to emails in the transaction that records it. */
-  listen(listener: EmailListener, filter: EventFilter = {}): void {
-    this.#listeners.add(listener, filter);
-  }
-
-  /** Sets who is asked before bulk mail is tried again. */
-  setGuard(guard: Guard): void {
-    this.#listeners.setGuard(guard);
-  }
-
-  /** Sets who says when bulk mail may go out. */
-  setWindow(opensAt: OpensAt): void {
-    this.#listeners.setWindow(opensAt);
+    this.listeners.add((_tx, { kind }) => this.outcomes.add(kind));
   }
 
   /**
@@ -174,12 +152,7 @@ export class Deliveries {
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
     this.deps.emails.takeBack(tx, email, end);
-    notifyWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.deps.clock.now() });
-  }
-
-  /** Sets who is asked before a relay gets mail for a contact. */
-  setMxCheck(check: MxCheck): void {
-    this.#listeners.setMxCheck(check);
+    notifyWithheld(tx, email, { end, listeners: this.listeners, now_ms: this.deps.clock.now() });
   }
 
   /**
@@ -188,7 +161,7 @@ export class Deliveries {
    * `not_found`.
    */
   report(tx: Tx, email_id: string, kind: ReportKind, evidence: Evidence): boolean {
-    return report(tx, { email_id, kind, evidence, at: this.deps.clock.now() }, this.#listeners);
+    return report(tx, { email_id, kind, evidence, at: this.deps.clock.now() }, this.listeners);
   }
 
   /**
@@ -330,7 +303,7 @@ export class Deliveries {
   #leavesAt({ project_id, due_at }: EmailRow): number | null {
     if (due_at === null || isHeld(due_at)) return due_at;
     const now_ms = this.deps.clock.now();
-    const opens_at = this.#listeners.opensAt(project_id, now_ms);
+    const opens_at = this.listeners.opensAt(project_id, now_ms);
     return opens_at > now_ms ? Math.max(due_at, opens_at) : due_at;
   }
 
@@ -372,7 +345,7 @@ export class Deliveries {
    * it.
    */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
-    return requeueEmails(ids, { deps: { ...this.deps, listeners: this.#listeners }, actor });
+    return requeueEmails(ids, { deps: { ...this.deps, listeners: this.listeners }, actor });
   }
 
   /**
@@ -395,7 +368,7 @@ export class Deliveries {
     { dry_run: is_dry_run = false, ...query }: RetryBody,
   ): Promise<Requeued> {
     this.deps.projects.requireActive(project_id);
-    const deps = { ...this.deps, listeners: this.#listeners };
+    const deps = { ...this.deps, listeners: this.listeners };
     return requeueMatching(project_id, query, { deps, actor, is_dry_run });
   }
 
@@ -408,7 +381,7 @@ export class Deliveries {
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
     const { ids, left_out } = sortFailed(this.deps.database.read, since_ms, {
       ...this.deps,
-      listeners: this.#listeners,
+      listeners: this.listeners,
     });
     return { results: await this.requeue(actor, ids), left_out };
   }
@@ -435,7 +408,7 @@ export class Deliveries {
     });
     const late_bulk = bulkQueues.listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
       const { id, project_id, mailbox_id, due_at } = email;
-      const latest = Math.max(waitOf(email), this.#listeners.opensAt(project_id, now_ms));
+      const latest = Math.max(waitOf(email), this.listeners.opensAt(project_id, now_ms));
       if (mailbox_id === null || due_at === null || due_at <= latest) return [];
       return [
         (tx: Tx): void => {

@@ -197,7 +197,7 @@ describe('a 5xx ends it at once', () => {
 
   test('at RCPT it is no bounce where the relay speaks of us and not of the recipient', async () => {
     const heard: string[] = [];
-    sender.app.services.deliveries.listen((_tx, event) => heard.push(event.kind));
+    sender.app.services.deliveries.listeners.add((_tx, event) => heard.push(event.kind));
     sink.behavior.rcpt = { [ADA]: { code: 554, message: '5.7.1 Client host rejected' } };
     const { id } = await sendAndSettle();
     expect(await sender.log(id)).toMatchObject({
@@ -227,7 +227,7 @@ describe('a 5xx ends it at once', () => {
 
   test('a hard bounce is told to whoever listens, with its address; a refused message is not', async () => {
     const heard: unknown[] = [];
-    sender.app.services.deliveries.listen((_tx, event) => heard.push([event.kind, event.address]));
+    sender.app.services.deliveries.listeners.add((_tx, event) => heard.push([event.kind, event.address]));
     sink.behavior.rcpt = { [ADA]: { code: 550, message: '5.1.1 No such user' } };
     await sendAndSettle();
     sink.behavior.rcpt = {};
@@ -246,7 +246,7 @@ describe('a 5xx at RCPT that is not about the recipient', () => {
   for (const message of ['5.7.1 Client host blocked', '5.7.1 Sender address rejected: not owned by user']) {
     test(`(${message}) has failed, bounces nobody, and is tried again with all that failed`, async () => {
       const heard: unknown[] = [];
-      sender.app.services.deliveries.listen((_tx, event) => heard.push([event.kind, event.address]));
+      sender.app.services.deliveries.listeners.add((_tx, event) => heard.push([event.kind, event.address]));
       sink.behavior.rcpt = { [ADA]: { code: 554, message } };
       const { id } = await sendAndSettle();
       expect(await sender.log(id)).toMatchObject({

@@ -12,7 +12,7 @@ let id = '';
 beforeAll(async () => {
   sender = await startSender();
   await addDomain(sender.app, 'mail.example.com', null);
-  sender.app.services.deliveries.listen((_tx, event) => heard.push(event));
+  sender.app.services.deliveries.listeners.add((_tx, event) => heard.push(event));
 });
 
 beforeEach(async () => {

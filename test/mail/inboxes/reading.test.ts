@@ -134,7 +134,7 @@ imapTest('after a reconnect and after other UIDs nothing takes effect twice', as
   await stopReaders();
   // As if the flag had been taken off: what was read is known by its UID.
   const heard: string[] = [];
-  sender.app.services.deliveries.listen((_tx, event) => {
+  sender.app.services.deliveries.listeners.add((_tx, event) => {
     if (event.email_id === id) heard.push(event.kind);
   });
   read();
