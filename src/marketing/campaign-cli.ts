@@ -1,78 +1,68 @@
 /** Verbs that sequences and broadcasts share: copy, check, and the changes of their status. */
-import type { Projects } from '../access/projects/service.ts';
-import { type CliResult, EXIT } from '../platform/cli/cli.ts';
-import { ownerOf } from '../platform/cli/project-option.ts';
-import type { Noun } from '../platform/cli/verb.ts';
+import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
+import { namedVerbs } from '../platform/cli/verb.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Actor } from '../platform/http/callers.ts';
-import { secondOfName } from '../platform/http/second-names.ts';
-import { isSecond, type Naming } from '../platform/words/naming.ts';
+import type { Naming } from '../platform/words/naming.ts';
 import { explainProblem, type Problem } from './campaign-readiness.ts';
+import { type MarketingServices, noteSecond } from './cli-services.ts';
 import type { KeyOwner } from './settings/service.ts';
 
 const ID = '01J00000000000000000000000';
 
-/** `of` says where the services have what the verbs are about. */
-export function campaignVerbs<S extends { projects: Projects }, One extends { id: string; name: string }>(
-  what: 'sequence' | 'broadcast',
-  of: (services: S) => {
-    campaigns: {
-      get(project_id: number, public_id: string): One;
-      requireAny(public_id: string): { project_id: number };
-      copy(project_id: number, public_id: string, note: Note): Promise<One>;
-    };
-    names: Naming;
-  },
-) {
-  /** One of whatever project. */
-  const recordOf = (services: S, id: string): One => {
-    const { campaigns } = of(services);
-    return campaigns.get(campaigns.requireAny(id).project_id, id);
-  };
-  const named = (services: S) => ({ projects: services.projects, ...of(services).names });
-  return {
-    recordOf,
-    named,
+interface Campaigns<One> {
+  get(project_id: number, public_id: string): One;
+  copy(project_id: number, public_id: string, note: Note): Promise<One>;
+}
 
-    copy(noun: Noun<S>, says: string): void {
-      noun
-        .verb(`copy <${what}>`, says)
-        .named(named)
+/** `of` says where the services have what the verbs are about. */
+export function campaignVerbs<
+  W extends 'sequence' | 'broadcast',
+  S extends MarketingServices,
+  One extends { id: string; name: string },
+>(cli: Cli<S>, what: W, of: (services: S) => Campaigns<One>) {
+  const { all, one } = namedVerbs(cli.noun(what), (services: S): Naming => services[`${what}_names`]);
+  /** What it then is, and what is said of it. */
+  type Session = { services: S; project: KeyOwner; id: string; actor: Actor };
+  const recordOf = ({ services, project, id }: Session): One => of(services).get(project.id, id);
+  return {
+    all,
+    one,
+    recordOf,
+
+    copy(says: string): void {
+      one('copy', says)
         .example(`satchel ${what} copy ${ID}`)
-        .does(async ({ services, onTrail, note }, _options, id) => {
-          const { campaigns, names } = of(services);
-          const project = ownerOf(services, campaigns.requireAny(id));
-          const record = await campaigns.copy(project.id, id, onTrail(project));
-          if (isSecond(names, project.id, record.name)) note(secondOfName(what, record.name));
-          return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
-        });
+        .shows(
+          ({ services, project, id, trail }) => of(services).copy(project.id, id, trail),
+          ({ id, name }, session) => {
+            noteSecond(session, what, name);
+            return `The draft ${name} is made: ${id}`;
+          },
+        );
     },
 
     /** A verb that changes a status. `consent` says what it destroys, if anything; `tell` says what the status then is. */
     transition(
-      noun: Noun<S>,
+      name: string,
+      says: string,
       verb: {
-        name: string;
-        says: string;
         run(services: S, actor: Actor, owner: KeyOwner, id: string): Promise<void>;
         consent?(record: One): string;
         tell(record: One): string;
       },
     ): void {
-      const { name, says, consent } = verb;
-      const made = noun.verb(`${name} <${what}>`, says).named(named);
-      made.example(`satchel ${what} ${name} ${ID}${consent ? ' --yes' : ''}`);
-      const change = async (services: S, actor: Actor, id: string): Promise<CliResult> => {
-        await verb.run(services, actor, ownerOf(services, of(services).campaigns.requireAny(id)), id);
-        const record = recordOf(services, id);
+      const made = one(name, says).example(`satchel ${what} ${name} ${ID}${verb.consent ? ' --yes' : ''}`);
+      const change = async (session: Session): Promise<CliResult> => {
+        await verb.run(session.services, session.actor, session.project, session.id);
+        const record = recordOf(session);
         return { json: record, text: `The ${what} ${record.name} is ${verb.tell(record)}` };
       };
-      if (consent === undefined)
-        made.does(({ services, actor }, _options, id) => change(services, actor, id));
+      if (verb.consent === undefined) made.does(change);
       else
-        made.removes((session, _options, id) => {
-          session.consent(consent(recordOf(session.services, id)));
-          return change(session.services, session.actor, id);
+        made.removes((session) => {
+          session.consent(verb.consent?.(recordOf(session)) ?? '');
+          return change(session);
         });
     },
   };

@@ -2,6 +2,7 @@
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import { parseDateTime } from '../../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Audit } from './service.ts';
@@ -28,15 +29,15 @@ export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Project
           ...momentOption(options, 'since'),
           ...momentOption(options, 'until'),
         }),
-      (one) => ({
-        at: one.at,
-        event: one.event,
-        target: one.target,
-        actor: `${one.actor_kind} ${one.actor_name}`,
-        ip: one.ip,
-        details: JSON.stringify(one.metadata),
-        changes: Object.keys(one.changes).length === 0 ? null : JSON.stringify(one.changes),
-      }),
+      (one) =>
+        rowOf(
+          {
+            ...one,
+            actor: `${one.actor_kind} ${one.actor_name}`,
+            changes: Object.keys(one.changes).length === 0 ? null : one.changes,
+          },
+          'at event target actor ip details=metadata changes',
+        ),
       'No event matches.',
     );
 }

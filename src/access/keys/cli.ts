@@ -1,10 +1,9 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys; and `why`. */
 
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
-import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
-import type { Noun, Verb } from '../../platform/cli/verb.ts';
-import { parse } from '../../platform/http/schema.ts';
+import { textOption } from '../../platform/cli/options.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import type { Projects } from '../projects/service.ts';
@@ -17,7 +16,7 @@ import {
   readChangedAbilities,
 } from './abilities-cli.ts';
 import { CHANGED_FIELDS, createKeyBody, FIELDS, type KeyRecord, updateKeyBody } from './schemas.ts';
-import type { KeyRow, Keys } from './service.ts';
+import type { Keys } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys };
 
@@ -25,46 +24,48 @@ type Services = { projects: Projects; keys: Keys };
 export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const key = cli.noun('key');
   registerCreate(key);
-  key
-    .verb('list', 'the keys of a project, newest first')
-    .ofProject()
-    .example('satchel key list --project shop')
-    .lists(
-      ({ services, page }, options) => services.keys.list(projectOf(services, options), page),
-      (one) => ({
-        id: one.id,
-        name: one.name,
-        key: `${one.key_prefix}...`,
-        active: one.is_active,
-        test: one.is_test,
-        restricted: one.restricted ? `to ${one.origins_count} of its own` : 'no',
-        can: abilitiesOf(one).join(','),
-      }),
-      ({ services }, options) =>
-        `There are no keys. Make one with: satchel key create --project ${projectOf(services, options).slug} --name NAME --can read`,
-    );
+  registerList(key);
   registerChange(key);
   registerSecrets(key);
   registerSwitches(key);
   return key;
 }
 
-/** A verb of one key, which is named by its id, the start of its secret, or its name and project. */
-function keyVerb(noun: Noun<Services>, name: string, description: string): Verb<Services> {
-  return noun
-    .verb(`${name} <key>`, description)
-    .option('--project <project>', 'its project, where <key> is its name rather than its id or prefix');
+function registerList(key: Noun<Services>): void {
+  key
+    .verb('list', 'the keys of a project, newest first')
+    .ofProject()
+    .example('satchel key list --project shop')
+    .lists(
+      ({ services, project, page }) => services.keys.list(project, page),
+      (one) =>
+        rowOf(
+          {
+            ...one,
+            key: `${one.key_prefix}...`,
+            restricted: one.restricted ? `to ${one.origins_count} of its own` : 'no',
+            can: abilitiesOf(one).join(','),
+          },
+          'id name key active=is_active test=is_test restricted can',
+        ),
+      ({ project }) =>
+        `There are no keys. Make one with: satchel key create --project ${project.slug} --name NAME --can read`,
+    );
 }
 
-function keyOf({ keys }: Services, options: Options, ref: string): KeyRow {
-  return keys.require(ref, textOption(options, 'project'));
+/** A verb of one key, which is named by its id, the start of its secret, or its name and project. */
+function keyVerb(noun: Noun<Services>, name: string, description: string) {
+  return noun
+    .verb(`${name} <key>`, description)
+    .option('--project <project>', 'its project, where <key> is its name rather than its id or prefix')
+    .finds(({ keys }, ref, options) => keys.require(ref, textOption(options, 'project')));
 }
 
 function registerCreate(key: Noun<Services>): void {
   key
     .verb('create', 'make a key')
     .ofProject()
-    .creates(FIELDS)
+    .takes(FIELDS, createKeyBody, { more: grantsOf })
     .option('--can <abilities>', `comma-separated: ${ABILITY_NAMES}`, readAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
     .option('--no-retain', 'keep no copy: it is shown now and can never be revealed')
@@ -72,48 +73,41 @@ function registerCreate(key: Noun<Services>): void {
       'satchel key create --project shop --name server --can read,write,email',
       'satchel key create --project shop --name website --can upload,captcha --restricted',
     )
-    .does(async ({ services, fields, actor, note }, options) => {
-      const project = projectOf(services, options);
-      const input = parse(createKeyBody, { ...grantsOf(options), ...fields });
-      const created = await services.keys.create(actor, project, input, {
-        retain: options.retain !== false,
-      });
-      if (services.keys.isSecond({ project_id: project.id, name: created.name }))
-        note(secondOfName('key', created.name));
-      if (abilitiesOf(created).length === 0) {
+    .does(async ({ services, project, sent, actor, note }, options) => {
+      const retain = options.retain !== false;
+      const created = await services.keys.create(actor, project, sent, { retain });
+      const { id, name } = created;
+      if (services.keys.isSecond({ project_id: project.id, name })) note(secondOfName('key', name));
+      if (abilitiesOf(created).length === 0)
         note(
-          `satchel: warning: this key may do nothing. Give it permissions with: satchel key change ${created.id} --can read,write`,
+          `satchel: warning: this key may do nothing. Give it permissions with: satchel key change ${id} --can read,write`,
         );
-      }
-      if (created.restricted && !created.allow_no_origin) {
+      if (created.restricted && !created.allow_no_origin)
         note(
-          `It accepts nothing but global origins so far. Next: satchel key origin add ${created.id} --type domain --value app.example.com`,
+          `It accepts nothing but global origins so far. Next: satchel key origin add ${id} --type domain --value app.example.com`,
         );
-      }
-      const remark = options.retain === false ? ' No copy is kept: this is the only time it is shown.' : '';
-      const text = `${created.plaintext_key}\n\nKey ${created.id} (${created.name}) of ${project.slug}.${remark}`;
+      const remark = retain ? '' : ' No copy is kept: this is the only time it is shown.';
+      const text = `${created.plaintext_key}\n\nKey ${id} (${name}) of ${project.slug}.${remark}`;
       return { json: created, text };
     });
 }
 
 function registerChange(key: Noun<Services>): void {
   keyVerb(key, 'change', 'change what is given of a key; its secret stays')
-    .changes(CHANGED_FIELDS)
+    .changes(CHANGED_FIELDS, updateKeyBody, {
+      more: (options) => {
+        if (options.delete === false && options.can === undefined)
+          throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
+        return Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {};
+      },
+    })
     .option('--can <abilities>', `these and no others: none, or ${ABILITY_NAMES}`, readChangedAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
     .example(
       'satchel key change 12 --can read,write --rate-limit 1200',
       'satchel key change web --project shop --restricted',
     )
-    .shows(({ services, fields, actor }, options, ref) => {
-      if (options.delete === false && options.can === undefined)
-        throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
-      const given = requireChanges({
-        ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
-        ...fields,
-      });
-      return services.keys.update(actor, keyOf(services, options, ref), parse(updateKeyBody, given));
-    }, present);
+    .shows(({ services, actor, row, sent }) => services.keys.update(actor, row, sent), present);
 }
 
 function present(key: KeyRecord) {
@@ -134,17 +128,17 @@ function present(key: KeyRecord) {
 function registerSecrets(key: Noun<Services>): void {
   keyVerb(key, 'rotate', 'give a key a new secret; the old one stops at once')
     .example('satchel key rotate 12')
-    .does(async ({ services, actor }, options, ref) => {
-      const rotated = await services.keys.rotate(actor, keyOf(services, options, ref));
-      const text = `${rotated.plaintext_key}\n\nKey ${rotated.id} (${rotated.name}) has a new secret; the old one has stopped.`;
-      return { json: rotated, text };
-    });
+    .shows(
+      ({ services, actor, row }) => services.keys.rotate(actor, row),
+      ({ plaintext_key, id, name }) =>
+        `${plaintext_key}\n\nKey ${id} (${name}) has a new secret; the old one has stopped.`,
+    );
   keyVerb(key, 'reveal', 'show the secret of a key; recorded in the audit trail')
     .example('satchel key reveal 12')
-    .does(async ({ services, actor }, options, ref) => {
-      const revealed = await services.keys.reveal(actor, keyOf(services, options, ref));
-      return { json: revealed, text: revealed.plaintext_key };
-    });
+    .shows(
+      ({ services, actor, row }) => services.keys.reveal(actor, row),
+      ({ plaintext_key }) => plaintext_key,
+    );
   keyVerb(key, 'why', 'which rule of a key accepts a request, or why none does')
     .option('--origin <origin>', 'the Origin that the browser sends')
     .option('--app-id <app>', 'the X-App-Id that the app sends')
@@ -155,8 +149,8 @@ Exit status: 0 when the request is accepted, 1 when it is refused.`)
       'satchel key why 12 --origin https://app.example.com',
       'satchel key why 12 --app-id com.example.app --cert DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .does(({ services }, options, ref) => {
-      const json = services.keys.verdict(keyOf(services, options, ref), {
+    .does(({ services, row }, options) => {
+      const json = services.keys.verdict(row, {
         origin: textOption(options, 'origin') ?? null,
         app_id: textOption(options, 'appId') ?? null,
         cert_fingerprint: textOption(options, 'cert') ?? null,
@@ -173,20 +167,15 @@ function registerSwitches(key: Noun<Services>): void {
   ] as const)
     keyVerb(key, name, what)
       .example(`satchel key ${name} 12`)
-      .shows(
-        ({ services, actor }, options, ref) =>
-          services.keys.update(actor, keyOf(services, options, ref), { is_active }),
-        present,
-      );
+      .shows(({ services, actor, row }) => services.keys.update(actor, row, { is_active }), present);
   keyVerb(key, 'delete', 'delete a key and its origins')
     .example('satchel key delete 12 --yes')
-    .removes(async ({ services, consent, actor }, options, ref) => {
-      const found = keyOf(services, options, ref);
-      const { id, name, key_prefix, origins_count } = services.keys.present(found);
+    .removes(async ({ services, consent, actor, row }) => {
+      const { id, name, key_prefix, origins_count } = services.keys.present(row);
       consent(
         `deletes the key ${name} (${id}, ${key_prefix}...) for good, and with it ${counted(origins_count, 'origin')}`,
       );
-      const deleted = await services.keys.remove(actor, found);
+      const deleted = await services.keys.remove(actor, row);
       return { json: deleted, text: `Key ${id} (${name}) is deleted.` };
     });
 }

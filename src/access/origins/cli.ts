@@ -1,10 +1,9 @@
 /** `satchel key origin` and `satchel origin`: origins of one key, and those of every restricted key. */
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { textOption } from '../../platform/cli/options.ts';
+import { type Options, textOption } from '../../platform/cli/options.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
-import { parse } from '../../platform/http/schema.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Projects } from '../projects/service.ts';
@@ -20,7 +19,8 @@ export function registerKeyOrigins(key: Noun<Services>): void {
   const noun = key.noun('origin', 'where requests with a key may come from');
   noun
     .verb('add <key>', 'allow an origin or app')
-    .creates(FIELDS)
+    .finds(keyOf)
+    .takes(FIELDS, createOriginBody)
     .option('--project <project>', OF_PROJECT)
     .example(
       'satchel key origin add 12 --type domain --value app.example.com',
@@ -29,42 +29,44 @@ export function registerKeyOrigins(key: Noun<Services>): void {
       'satchel key origin add 12 --type domain --value capacitor://localhost    # pages within a hybrid app',
       'satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .does(async ({ services, fields, actor, note }, options, id) => {
-      const key = services.keys.require(id, textOption(options, 'project'));
-      const origin = await services.origins.add(actor, key, parse(createOriginBody, fields));
-      const unrestricted = key.restricted
-        ? ''
-        : ' The key is not restricted, so it is accepted from anywhere still.';
-      remark(note, origin);
-      const text = `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${unrestricted}`;
-      return { json: origin, text };
-    });
+    .shows(
+      ({ services, actor, row, sent }) => services.origins.add(actor, row, sent),
+      (origin, { row, note }) => {
+        remark(note, origin);
+        const still = row.restricted
+          ? ''
+          : ' The key is not restricted, so it is accepted from anywhere still.';
+        return `Origin ${origin.id} (${origin.value}) is allowed for key ${row.id}.${still}`;
+      },
+    );
   noun
     .verb('list <key>', 'the origins of a key, newest first')
     .option('--project <project>', OF_PROJECT)
+    .finds(keyOf)
     .example('satchel key origin list 12')
     .lists(
-      ({ services, page }, options, id) =>
-        paginateAll(page, services.origins.list(services.keys.require(id, textOption(options, 'project')))),
+      ({ services, row, page }) => paginateAll(page, services.origins.list(row)),
       presentOrigin,
       'The key has no origins of its own.',
     );
   noun
     .verb('remove <key> <origin>', 'allow an origin no longer')
     .option('--project <project>', OF_PROJECT)
+    .finds(keyOf)
     .example('satchel key origin remove 12 3 --yes')
-    .removes(async ({ services, consent, actor }, options, id, origin_id) => {
-      const key = services.keys.require(id, textOption(options, 'project'));
-      const origin = services.origins.require(key, origin_id);
-      const left = services.origins.count(key) - 1;
+    .removes(async ({ services, consent, actor, row }, _options, _key, origin_id) => {
+      const origin = services.origins.require(row, origin_id);
+      const left = services.origins.count(row) - 1;
       consent(
-        `removes the origin ${origin.value} of the key ${key.name}, which keeps ${counted(left, 'other', 'others')}`,
+        `removes the origin ${origin.value} of the key ${row.name}, which keeps ${counted(left, 'other', 'others')}`,
       );
-      const removed = await services.origins.remove(actor, key, origin);
-      const text = `Origin ${origin.id} (${origin.value}) is removed from key ${key.id}.`;
-      return { json: removed, text };
+      const removed = await services.origins.remove(actor, row, origin);
+      return { json: removed, text: `Origin ${origin.id} (${origin.value}) is removed from key ${row.id}.` };
     });
 }
+
+const keyOf = ({ keys }: Services, ref: string, options: Options) =>
+  keys.require(ref, textOption(options, 'project'));
 
 function remark(note: (message: string) => void, { value }: OriginRecord): void {
   const told = remarkOnValue(value);
@@ -82,14 +84,15 @@ export function registerGlobalOrigins(cli: Cli<Services>): void {
   const noun = cli.noun('origin');
   noun
     .verb('add', 'allow an origin or app for every restricted key')
-    .creates(GLOBAL_FIELDS)
+    .takes(GLOBAL_FIELDS, newGlobalOrigin)
     .example("satchel origin add --type domain --value 'http://localhost:*' --note development")
-    .does(async ({ services, fields, actor, note }) => {
-      const origin = await services.origins.addGlobal(actor, parse(newGlobalOrigin, fields));
-      remark(note, origin);
-      const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
-      return { json: origin, text };
-    });
+    .shows(
+      ({ services, actor, sent }) => services.origins.addGlobal(actor, sent),
+      (origin, { note }) => {
+        remark(note, origin);
+        return `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
+      },
+    );
   noun
     .verb('list', 'the global origins, newest first')
     .example('satchel origin list')

@@ -4,14 +4,8 @@ import type { Config } from '../../config.ts';
 import { invalid } from '../../errors.ts';
 import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import {
-  collect,
-  listOption,
-  type Options,
-  requireChanges,
-  requireScope,
-  textOption,
-} from '../../platform/cli/options.ts';
+import { collect, listOption, type Options, requireScope, textOption } from '../../platform/cli/options.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';
 import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
@@ -35,16 +29,17 @@ export function registerPersonCommands(cli: Cli<Services>): void {
     .example('satchel person list')
     .lists(
       ({ services, page }) => services.people.list(page),
-      (one) => ({
-        id: one.id,
-        email: one.email,
-        status: one.is_active ? 'active' : 'inactive',
-        projects: scopeOf(one),
-        can: presentPowers(one),
-        'second step': one.totp ? 'on' : 'off',
-        'last sign-in': one.last_sign_in_at,
-        name: one.name,
-      }),
+      (one) =>
+        rowOf(
+          {
+            ...one,
+            status: one.is_active ? 'active' : 'inactive',
+            projects: scopeOf(one),
+            can: presentPowers(one),
+            step: one.totp ? 'on' : 'off',
+          },
+          'id email status projects can second_step=step last_sign-in=last_sign_in_at name',
+        ),
       'There is nobody. Add somebody with: satchel person add EMAIL --all-projects',
     );
 }
@@ -109,7 +104,14 @@ async function addFirst(
 function registerChanging(person: Noun<Services>): void {
   person
     .verb('change <email>', 'change what is given of a person, named by address or id')
-    .changes(CHANGED_FIELDS)
+    .changes(CHANGED_FIELDS, personChanges, {
+      more: (options) => {
+        const { revokeTokens: revoke_tokens } = options;
+        if (revoke_tokens && options.inactive !== true)
+          throw invalid({ '--revoke-tokens': ['goes with --inactive only'] });
+        return { ...powersOf(options, true), revoke_tokens };
+      },
+    })
     .option('--can <capabilities>', `in place of what they can: ${CAN_HELP}; or none`, readCapabilitiesOrNone)
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project in place of all others; may be repeated', collect)
@@ -119,16 +121,8 @@ function registerChanging(person: Noun<Services>): void {
       'satchel person change bob@example.com --can read_vault,reveal_vault',
       'satchel person change bob@example.com --inactive',
     )
-    .shows(async ({ services, fields, actor, note }, options, ref) => {
-      if (options.revokeTokens && fields.is_active !== false)
-        throw invalid({ '--revoke-tokens': ['goes with --inactive only'] });
-      const given = requireChanges({
-        ...fields,
-        ...powersOf(options, true),
-        revoke_tokens: options.revokeTokens,
-      });
-      const row = services.people.require(ref);
-      const changed = await services.people.change(actor, null, row, parse(personChanges, given));
+    .shows(async ({ services, sent, actor, note }, _options, ref) => {
+      const changed = await services.people.change(actor, null, services.people.require(ref), sent);
       if (changed.tokens) note(explainTokens(changed.tokens));
       return changed;
     }, present);

@@ -1,11 +1,11 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
-import { Option } from 'commander';
 import { conflict } from '../../errors.ts';
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
-import { requireChanges, textOption } from '../../platform/cli/options.ts';
+import { fieldsOf } from '../../platform/cli/fields.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
-import { parse, t } from '../../platform/http/schema.ts';
+import { t } from '../../platform/http/schema.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import type { LinkDomains } from './link-domains.ts';
 import { CHANGED_FIELDS, createProjectBody, FIELDS, projectStatus, updateProjectBody } from './schemas.ts';
@@ -19,6 +19,8 @@ interface Services {
   templates: { list(project_id: number): readonly unknown[] };
 }
 
+const listed = t.Object({ q: t.Optional(t.String()), status: t.Optional(projectStatus) });
+
 /** Registers `satchel project create | list | show | change | delete`, to which others add. */
 export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const project = cli.noun('project');
@@ -26,29 +28,22 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
   project
     .verb('list', 'all projects, newest first')
     .example('satchel project list')
-    .option('--search <text>', 'only those with this in the name or slug')
-    .addOption(new Option('--status <status>', 'only these').choices(['active', 'inactive']))
+    .takes(
+      fieldsOf(listed, {
+        q: ['--search <text>', 'only those with this in the name or slug'],
+        status: ['--status <status>', 'only these'],
+      }),
+      listed,
+    )
     .lists(
-      ({ services: { projects }, page }, options) => {
-        const shape = t.Object({ q: t.Optional(t.String()), status: t.Optional(projectStatus) });
-        const q = textOption(options, 'search');
-        const filter = parse(shape, { q, status: textOption(options, 'status') });
-        return paginateAll(page, projects.listAll(filter)).map((row) => ({
+      ({ services: { projects }, sent, page }) =>
+        paginateAll(page, projects.listAll(sent)).map((row) => ({
           ...projects.present(row),
           api_keys_count: projects.countApiKeys(row),
-        }));
-      },
-      ({ id, slug, name, status, api_keys_count, public_id, created_at }) => ({
-        id,
-        slug,
-        name,
-        status,
-        keys: api_keys_count,
-        ulid: public_id,
-        created: created_at,
-      }),
-      (_session, { search, status }) =>
-        search === undefined && status === undefined
+        })),
+      (one) => rowOf(one, 'id slug name status keys=api_keys_count ulid=public_id created=created_at'),
+      ({ sent }) =>
+        Object.keys(sent).length === 0
           ? 'There are no projects. Make one with: satchel project create --name NAME'
           : 'No project matches.',
     );
@@ -85,10 +80,10 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
 function registerCreate<S extends Services>(noun: Noun<S>): void {
   noun
     .verb('create', 'make a project')
-    .creates(FIELDS)
+    .takes(FIELDS, createProjectBody)
     .example('satchel project create --name "Corner shop" --slug shop')
-    .does(async ({ services, fields, actor, note }) => {
-      const created = await services.projects.create(actor, parse(createProjectBody, fields));
+    .does(async ({ services, sent, actor, note }) => {
+      const created = await services.projects.create(actor, sent);
       const { id, slug } = created;
       const [sender] = services.sending_domains.listNames({ project_id: id });
       if (services.sending_domains.listNames().length > 1)
@@ -105,21 +100,19 @@ function registerCreate<S extends Services>(noun: Noun<S>): void {
 function registerChange<S extends Services>(noun: Noun<S>): void {
   noun
     .verb('change <project>', 'change what is given; an empty text clears what may be empty')
-    .changes(CHANGED_FIELDS)
+    .changes(CHANGED_FIELDS, updateProjectBody)
     .example(
       'satchel project change shop --name "Corner shop" --description "Orders and receipts"',
       'satchel project change shop --status inactive',
       'satchel project change shop --sending-domain shop.example.com --sending-domains shop.example.com',
     )
-    .does(async ({ services: { projects, link_domains }, fields, actor }, _options, ref) => {
-      const given = requireChanges(fields);
-      const changes = parse(updateProjectBody, given);
-      const row = await projects.update(actor, projects.require(ref), changes);
-      const asked = changes.link_domain == null ? row : await link_domains.verify(row.id);
+    .does(async ({ services: { projects, link_domains }, fields, sent, actor }, _options, ref) => {
+      const row = await projects.update(actor, projects.require(ref), sent);
+      const asked = sent.link_domain == null ? row : await link_domains.verify(row.id);
       const changed = projects.present(asked ?? row);
       const { name, slug, status } = changed;
-      const what = Object.keys(given).join(', ');
-      const standing = given.link_domain == null ? '' : `\n${standingOfLinks(changed)}`;
+      const what = Object.keys(fields).join(', ');
+      const standing = sent.link_domain == null ? '' : `\n${standingOfLinks(changed)}`;
       return {
         json: changed,
         text: `The project ${name} (${slug}, ${status}) is changed: ${what}.${standing}`,

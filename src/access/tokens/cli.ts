@@ -10,6 +10,7 @@ import {
   textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { counted } from '../../platform/words/phrases.ts';
@@ -41,17 +42,17 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
     .example('satchel token list')
     .lists(
       ({ services, page }) => paginateAll(page, services.tokens.list()),
-      (token) => ({
-        id: token.id,
-        name: token.name,
-        token: `${token.token_prefix}...`,
-        'made by': token.created_by?.name,
-        revoked: token.revoked_at,
-        expires: token.expires_at,
-        projects: token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
-        can: presentPowers(token),
-        'last used': token.last_used_at,
-      }),
+      (one) =>
+        rowOf(
+          {
+            ...one,
+            token: `${one.token_prefix}...`,
+            by: one.created_by?.name,
+            projects: one.projects ? one.projects.map(({ slug }) => slug).join(',') : 'all',
+            can: presentPowers(one),
+          },
+          'id name token made_by=by revoked=revoked_at expires=expires_at projects can last_used=last_used_at',
+        ),
       'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
     );
   token

@@ -8,6 +8,7 @@ import {
   wholeNumber,
 } from '../../platform/cli/options.ts';
 import { readSecret } from '../../platform/cli/secret-input.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
@@ -33,18 +34,17 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
     .example('satchel mailbox list')
     .lists(
       ({ services, page }) => paginateAll(page, services.mailboxes.list()),
-      (one) => ({
-        mailbox: one.address,
-        state: presentState(one),
-        relay: one.relay ?? 'captures mail',
-        today: one.used_today,
-        limit: one.daily_limit,
-        rate: one.rate,
-        for: one.for.join(', '),
-        no: one.id,
-        'last error': one.refusal ?? one.pace?.words ?? one.last_error,
-        inbox: one.inbox && presentInbox(one.inbox),
-      }),
+      (one) =>
+        rowOf(
+          {
+            ...one,
+            state: presentState(one),
+            relay: one.relay ?? 'captures mail',
+            problem: one.refusal ?? one.pace?.words ?? one.last_error,
+            inbox: one.inbox && presentInbox(one.inbox),
+          },
+          'mailbox=address state relay today=used_today limit=daily_limit rate for no=id last_error=problem inbox',
+        ),
       'No mailbox yet. Add one: satchel mailbox add --help',
     );
   mailbox
@@ -64,20 +64,17 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
       const exit = is_done ? EXIT.done : EXIT.refused;
       return { json: test, text: `${test.outcome}: ${test.response}`, exit };
     });
-  mailbox
-    .verb('pause <mailbox>', 'send nothing through it until it is resumed')
-    .example('satchel mailbox pause shop@mail.example.com')
-    .shows(
-      ({ services, actor }, _options, address) => services.mailboxes.setStatus(actor, address, 'paused'),
-      present,
-    );
-  mailbox
-    .verb('resume <mailbox>', 'use it again; this also ends the rest after failures')
-    .example('satchel mailbox resume shop@mail.example.com')
-    .shows(
-      ({ services, actor }, _options, address) => services.mailboxes.setStatus(actor, address, 'active'),
-      present,
-    );
+  for (const [name, status, what] of [
+    ['pause', 'paused', 'send nothing through it until it is resumed'],
+    ['resume', 'active', 'use it again; this also ends the rest after failures'],
+  ] as const)
+    mailbox
+      .verb(`${name} <mailbox>`, what)
+      .example(`satchel mailbox ${name} shop@mail.example.com`)
+      .shows(
+        ({ services, actor }, _options, address) => services.mailboxes.setStatus(actor, address, status),
+        present,
+      );
   mailbox
     .verb('remove <mailbox>', 'remove it; mails that wait for it go out from another one')
     .example('satchel mailbox remove shop@mail.example.com --yes')

@@ -1,5 +1,6 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { counted } from '../../platform/words/phrases.ts';
@@ -33,24 +34,21 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
     .example('satchel domain add mail.example.com')
     .option('--default', 'send from it where a mail names no domain (the first domain is the default anyway)')
     .option('--trust', 'use it without looking its DNS records up')
-    .does(async ({ services, actor }, options, name) => {
+    .shows(({ services, actor }, options, name) => {
       const is_default = options.default === true;
       const is_trusted = options.trust === true;
-      const added = await services.sending_domains.add(actor, { name, is_default, is_trusted });
-      return { json: added, text: presentAdded(added) };
-    });
+      return services.sending_domains.add(actor, { name, is_default, is_trusted });
+    }, presentAdded);
   domain
     .verb('list', 'every sending domain')
     .example('satchel domain list')
     .lists(
       ({ services, page }) => paginateAll(page, services.sending_domains.list()),
-      (one) => ({
-        domain: one.name,
-        default: one.is_default,
-        active: one.is_active,
-        verified: one.is_trusted && !one.is_verified ? 'trusted' : one.is_verified,
-        mailboxes: one.mailboxes,
-      }),
+      (one) =>
+        rowOf(
+          { ...one, verified: one.is_trusted && !one.is_verified ? 'trusted' : one.is_verified },
+          'domain=name default=is_default active=is_active verified mailboxes',
+        ),
       'No sending domain yet. Add one: satchel domain add example.com',
     );
   domain
@@ -103,16 +101,11 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
   return domain;
 }
 
-function presentChanged({ name, is_default, is_active, is_verified, is_trusted, mailboxes }: DomainRecord) {
-  return {
-    domain: name,
-    default: is_default,
-    active: is_active,
-    verified: is_verified,
-    trusted: is_trusted,
-    mailboxes,
-  };
-}
+const presentChanged = (domain: DomainRecord) =>
+  rowOf(
+    domain,
+    'domain=name default=is_default active=is_active verified=is_verified trusted=is_trusted mailboxes',
+  );
 
 function presentAdded({ name, is_default, is_trusted, records, advised }: AddedDomain): string {
   const next = is_trusted

@@ -3,8 +3,7 @@ import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import { readNamedFile } from '../../platform/cli/named-files.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
-import { formatFields } from '../../platform/cli/tables.ts';
+import { formatFields, rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import { setBy } from '../../platform/http/fields.ts';
@@ -25,7 +24,7 @@ interface Services {
   template_names: Naming;
 }
 
-const named_template = ({ projects, template_names }: Services) => ({ projects, ...template_names });
+const named_template = ({ template_names }: Services) => template_names;
 
 /** Registers `satchel template list | show | push | pull | delete`. */
 export function registerTemplateCommands(cli: Cli<Services>): void {
@@ -36,21 +35,13 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
     .option('--with-own', 'the words of broadcasts and steps, too')
     .example('satchel template list --project shop')
     .lists(
-      ({ services, page }, options) =>
-        paginateAll(
-          page,
-          services.templates.list(projectOf(services, options).id, { with_own: options.withOwn === true }),
+      ({ services, project, page }, options) =>
+        paginateAll(page, services.templates.list(project.id, { with_own: options.withOwn === true })),
+      (one) =>
+        rowOf(
+          one,
+          'slug name category active=is_active marketing=is_marketing draft=has_draft subject updated=updated_at',
         ),
-      ({ slug, name, category, is_active, is_marketing, has_draft, subject, updated_at }) => ({
-        slug,
-        name,
-        category,
-        active: is_active,
-        marketing: is_marketing,
-        draft: has_draft,
-        subject,
-        updated: updated_at,
-      }),
       'There are no templates.',
     );
   noun
@@ -58,28 +49,28 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
     .ofProject()
     .named(named_template)
     .example('satchel template show welcome --project shop')
-    .does(({ services }, options, slug) => {
-      const template = services.templates.get(projectOf(services, options).id, slug);
-      const { variables, body_html, body_text, body_markdown, draft: _, ...fields } = template;
-      const names = variables.map(({ name }) => name);
-      const bodies = body_markdown === null ? [body_text, body_html] : [body_markdown];
-      const parts = [formatFields({ ...fields, variables: names }), ...bodies];
-      return { json: template, text: parts.filter((part) => part !== null).join('\n\n') };
-    });
+    .shows(
+      ({ services, project, id }) => services.templates.get(project.id, id),
+      ({ variables, body_html, body_text, body_markdown, draft: _, ...fields }) => {
+        const names = variables.map(({ name }) => name);
+        const bodies = body_markdown === null ? [body_text, body_html] : [body_markdown];
+        const parts = [formatFields({ ...fields, variables: names }), ...bodies];
+        return parts.filter((part) => part !== null).join('\n\n');
+      },
+    );
   registerFiles(noun);
   noun
     .verb('delete <template>', 'delete a template')
     .ofProject()
     .named(named_template)
     .example('satchel template delete welcome --project shop --yes')
-    .removes(async ({ services, consent, onTrail }, options, slug) => {
-      const project = projectOf(services, options);
+    .removes(async ({ services, project, id: slug, consent, trail }) => {
       const { name } = services.templates.get(project.id, slug);
       const using = counted(services.schedules.countUsing(project.id, slug), 'schedule');
       consent(
         `deletes the template ${name} (${slug}) for good; ${using} of the project would send nothing without it`,
       );
-      await services.templates.remove(project.id, slug, onTrail(project));
+      await services.templates.remove(project.id, slug, trail);
       return { json: { deleted: true, slug }, text: `Template ${name} (${slug}) is deleted.` };
     });
 }
@@ -105,11 +96,10 @@ function registerFiles(noun: Noun<Services>): void {
 
 Besides: description, is_marketing, layout. What the front matter leaves out stays as it is.`)
     .example('satchel template push order-shipped.md --project shop')
-    .does(async ({ services, onTrail }, options, path) => {
-      const project = projectOf(services, options);
+    .does(async ({ services, project, trail }, _options, path) => {
       const file = await readFile(path);
       try {
-        return await push(services.templates, project.id, file, onTrail(project));
+        return await push(services.templates, project.id, file, trail);
       } catch (error) {
         throw file.explain(error);
       }
@@ -119,9 +109,9 @@ Besides: description, is_marketing, layout. What the front matter leaves out sta
     .ofProject()
     .named(named_template)
     .example('satchel template pull order-shipped --project shop > order-shipped.md')
-    .does(async ({ services, note }, options, slug) => {
+    .does(async ({ services, project, id: slug, note }) => {
       const { writeTemplateFile } = await import('./template-file.ts');
-      const template = services.templates.get(projectOf(services, options).id, slug);
+      const template = services.templates.get(project.id, slug);
       const { kind, file } = writeTemplateFile(template);
       note(`This is ${KINDS[kind]}: keep it as ${slug}.${kind}, since push goes by the name of a file.`);
       if (kind === 'html' && template.body_text !== null)

@@ -1,18 +1,14 @@
 /** `satchel broadcast`: one mail to a list, from its draft to who got it. */
 import { AppError, invalid } from '../../errors.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
-import { given, inOptions, readLongText } from '../../platform/cli/fields.ts';
-import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
-import { ownerOf, projectOf, resolveNamed } from '../../platform/cli/project-option.ts';
-import { formatFields, formatTable } from '../../platform/cli/tables.ts';
-import type { Noun } from '../../platform/cli/verb.ts';
-import { emailAddress, parse, t } from '../../platform/http/schema.ts';
-import { secondOfName } from '../../platform/http/second-names.ts';
-import { isSecond, type Naming } from '../../platform/words/naming.ts';
+import { fieldsOf } from '../../platform/cli/fields.ts';
+import { textOption } from '../../platform/cli/options.ts';
+import { formatFields, formatTable, rowOf } from '../../platform/cli/tables.ts';
+import { emailAddress, t } from '../../platform/http/schema.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import { explainProblem } from '../campaign-readiness.ts';
-import type { MarketingServices } from '../cli-services.ts';
+import { keyIn, type MarketingServices, noteSecond } from '../cli-services.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import { changes, creation, FIELDS, sending } from './schemas.ts';
@@ -20,54 +16,44 @@ import type { BroadcastRecord } from './service.ts';
 
 type Services = MarketingServices & { broadcast_life: BroadcastLife };
 
-const { recordOf, named, copy, transition } = campaignVerbs<Services, BroadcastRecord>(
-  'broadcast',
-  (services) => ({
-    campaigns: services.broadcasts,
-    names: services.broadcast_names,
-  }),
-);
+const verbsOf = (cli: Cli<Services>) =>
+  campaignVerbs<'broadcast', Services, BroadcastRecord>(cli, 'broadcast', ({ broadcasts }) => broadcasts);
+type Verbs = ReturnType<typeof verbsOf>;
 
 const ID = '01J00000000000000000000000';
-const OTHER_OPTIONS = { filter: '--filter', ab: '--ab', send_at: '--at' };
-const AB_HELP =
-  'an A/B as JSON: {"variants": [{"name": "A", "subject": "…"}, …], "share": 20, "decide_by": "clicks", "decide_after_hours": 4}; @file and - are read';
+const AT = { send_at: '--at' };
+
+/** The fields of a draft by their options. */
+const DRAFT = {
+  ...FIELDS,
+  ...fieldsOf(creation, {
+    filter: ['--filter <filter>', FILTER_HELP],
+    ab: [
+      '--ab <json>',
+      'an A/B as JSON: {"variants": [{"name": "A", "subject": "…"}, …], "share": 20, "decide_by": "clicks", "decide_after_hours": 4}',
+      { is_long: true },
+    ],
+  }),
+};
+/** What is not of the project is refused by its field. */
+const reads = {
+  list: keyIn('list_names'),
+  template: keyIn('template_names'),
+  segment: keyIn('segment_names'),
+  filter: readFilter,
+  ab: readJson,
+};
 
 /**
  * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | decide | cancel | delete |
  * copy | recipients`.
  */
 export function registerBroadcastCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('broadcast');
-  registerWriting(cli, noun);
-  registerLooking(noun);
-  registerSending(noun);
-  registerTransitions(noun);
-  registerDecide(noun);
-}
-
-/** What is given of fields that the shell calls otherwise than the API, such as a list by its name. */
-async function readNamed(
-  cli: Cli<Services>,
-  { projects, list_names, template_names, segment_names }: Services,
-  project: { id: number },
-  options: Options,
-) {
-  // What is not of this project is refused by its field.
-  const of_project = { project: String(project.id) };
-  const keyOf = (names: Naming, option: string) => {
-    const ref = textOption(options, option) || undefined;
-    return ref === undefined ? undefined : resolveNamed({ projects, ...names }, ref, of_project);
-  };
-  const filter = textOption(options, 'filter');
-  const ab = await readLongText(cli, textOption(options, 'ab'));
-  return given({
-    list: keyOf(list_names, 'list'),
-    template: keyOf(template_names, 'template'),
-    segment: keyOf(segment_names, 'segment'),
-    filter: filter === undefined ? undefined : readFilter(filter),
-    ab: ab === undefined ? undefined : readJson(ab),
-  });
+  const verbs = verbsOf(cli);
+  registerWriting(verbs);
+  registerLooking(verbs);
+  registerSending(verbs);
+  registerTransitions(verbs);
 }
 
 function readJson(text: string): unknown {
@@ -78,61 +64,51 @@ function readJson(text: string): unknown {
   }
 }
 
-function registerWriting(cli: Cli<Services>, noun: Noun<Services>): void {
-  noun
-    .verb('create', 'make a draft')
-    .ofProject()
-    .creates(FIELDS, OTHER_OPTIONS)
-    .option('--filter <filter>', FILTER_HELP)
-    .option('--ab <json>', AB_HELP)
+function registerWriting({ all, one, copy, recordOf }: Verbs): void {
+  all('create', 'make a draft')
+    .takes(DRAFT, creation, { reads })
     .example(
       `satchel broadcast create --project shop --name "June news" --list ${ID} --template june-news --filter tags_any=customer`,
     )
-    .does(async ({ services, fields, onTrail, note }, options) => {
-      const project = projectOf(services, options);
-      const given = { ...fields, ...(await readNamed(cli, services, project, options)) };
-      const made = await services.broadcasts.create(project.id, parse(creation, given), onTrail(project));
-      if (isSecond(services.broadcast_names, project.id, made.name))
-        note(secondOfName('broadcast', made.name));
-      const next = `Next: satchel broadcast check ${made.id}`;
-      return { json: made, text: `${made.id}\nThe draft ${made.name} is made. ${next}` };
-    });
-  noun
-    .verb('change <broadcast>', 'change a draft, or one that is scheduled')
-    .named(named)
-    .changes(FIELDS, OTHER_OPTIONS)
-    .option('--filter <filter>', FILTER_HELP)
-    .option('--ab <json>', AB_HELP)
+    .shows(
+      ({ services, project, sent, trail }) => services.broadcasts.create(project.id, sent, trail),
+      ({ id, name }, session) => {
+        noteSecond(session, 'broadcast', name);
+        return `${id}\nThe draft ${name} is made. Next: satchel broadcast check ${id}`;
+      },
+    );
+  one('change', 'change a draft, or one that is scheduled')
+    .changes(DRAFT, changes, {
+      reads,
+      options: AT,
+      more: ({ at: send_at, everybody, ab }) => ({
+        ...(everybody === true ? { filter: null, segment: null } : {}),
+        ...(ab === false ? { ab: null } : {}),
+        send_at: send_at === 'none' ? null : send_at,
+      }),
+    })
     .option('--no-ab', 'no A/B any more: the same mail for all')
     .option('--everybody', 'no filter and no segment any more')
     .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
     .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
-    .does(async ({ services, fields, onTrail }, options, id) => {
-      const project = ownerOf(services, services.broadcasts.requireAny(id));
-      const at = textOption(options, 'at');
-      const given = requireChanges({
-        ...fields,
-        ...(await readNamed(cli, services, project, options)),
-        ...(options.everybody === true ? { filter: null, segment: null } : {}),
-        ...(options.ab === false ? { ab: null } : {}),
-        send_at: at === 'none' ? null : at,
-      });
-      await services.broadcast_life.change(project.id, id, parse(changes, given), onTrail(project));
-      const record = recordOf(services, id);
-      return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
-    });
-  copy(noun, 'make a draft that is as a broadcast is');
-  noun
-    .verb('delete <broadcast>', 'delete a draft, or one that was cancelled')
-    .named(named)
+    .shows(
+      async (session) => {
+        const { services, project, id, sent, trail } = session;
+        await services.broadcast_life.change(project.id, id, sent, trail);
+        return recordOf(session);
+      },
+      (record) => `The broadcast ${record.name} is changed: it is ${stateOf(record)}.`,
+    );
+  copy('make a draft that is as a broadcast is');
+  one('delete', 'delete a draft, or one that was cancelled')
     .example(`satchel broadcast delete ${ID} --yes`)
-    .removes(async ({ services, consent, onTrail }, _options, id) => {
-      const project = ownerOf(services, services.broadcasts.requireAny(id));
-      const { name, stats } = recordOf(services, id);
+    .removes(async (session) => {
+      const { services, project, id, consent, trail } = session;
+      const { name, stats } = recordOf(session);
       consent(
         `deletes the broadcast ${name}; the log keeps the mails that it made, ${stats.sent} of them sent`,
       );
-      await services.broadcasts.remove(project.id, id, onTrail(project));
+      await services.broadcasts.remove(project.id, id, trail);
       return { json: { deleted: true }, text: `The broadcast ${name} is deleted.` };
     });
 }
@@ -141,6 +117,12 @@ function stateOf({ status, pause_reason, send_at }: BroadcastRecord): string {
   if (status === 'paused') return `paused (${pause_reason})`;
   if (status === 'draft') return 'a draft';
   return status === 'scheduled' ? `scheduled for ${send_at}` : status;
+}
+
+const tested = t.Object({ to: emailAddress() });
+
+function reasonsOf({ by_reason }: BroadcastRecord['left_out']): string[] {
+  return Object.entries(by_reason).flatMap(([why, n]) => (n > 0 ? [`${n} ${why}`] : []));
 }
 
 /** An A/B: its plan before sending begins, then what came of it. */
@@ -163,37 +145,25 @@ function tableOf({
   );
 }
 
-function registerLooking(noun: Noun<Services>): void {
-  noun
-    .verb('list', 'broadcasts of a project, newest first')
-    .ofProject()
+function registerLooking({ all, one, recordOf }: Verbs): void {
+  all('list', 'broadcasts of a project, newest first')
     .example('satchel broadcast list --project shop')
     .lists(
-      ({ services, page }, options) => services.broadcasts.list(projectOf(services, options).id, page),
-      (one) => ({
-        id: one.id,
-        name: one.name,
-        status: stateOf(one),
-        recipients: one.recipients,
-        sent: one.stats.sent,
-        lost: one.stats.lost,
-        clicked: one.stats.clicked,
-      }),
+      ({ services, project, page }) => services.broadcasts.list(project.id, page),
+      (one) =>
+        rowOf({ ...one, ...one.stats, status: stateOf(one) }, 'id name status recipients sent lost clicked'),
       'There are no broadcasts. Make one with: satchel broadcast create --project REF --name NAME --list ID',
     );
-  noun
-    .verb('show <broadcast>', 'one broadcast with its numbers')
-    .named(named)
+  one('show', 'one broadcast with its numbers')
     .example('satchel broadcast show "June news" --project shop')
-    .does(({ services }, _options, id) => {
-      const record = recordOf(services, id);
+    .shows(recordOf, (record, { services }) => {
       const { stats, left_out, links, filter, variables, ab, ...fields } = record;
       const head = formatFields({
         ...fields,
         filter: filter && JSON.stringify(filter),
         variables: Object.entries(variables).map(([name, value]) => `${name}=${value}`),
         ...stats,
-        'left out': Object.entries(left_out.by_reason).flatMap(([why, n]) => (n > 0 ? [`${n} ${why}`] : [])),
+        'left out': reasonsOf(left_out),
       });
       const table = formatTable(
         links.map(({ url, people, clicks }) => ({ link: url, people, clicks })),
@@ -201,42 +171,28 @@ function registerLooking(noun: Noun<Services>): void {
       );
       const test = ab && tableOf(ab);
       const held = services.broadcasts.explainHeld(record);
-      return {
-        json: record,
-        text: (columns) => [head, ...held, ...(test ? [test(columns)] : []), table(columns)].join('\n\n'),
-      };
+      return (columns: number) =>
+        [head, ...held, ...(test ? [test(columns)] : []), table(columns)].join('\n\n');
     });
-  noun
-    .verb('recipients <broadcast>', 'who had their turn, and what became of it')
-    .named(named)
+  one('recipients', 'who had their turn, and what became of it')
     .example(`satchel broadcast recipients ${ID}`)
     .lists(
-      ({ services: { broadcasts }, page }, _options, id) =>
-        broadcasts.listRecipients(broadcasts.requireAny(id).project_id, id, page),
-      ({ email, status, reason, clicked_at, variant, email_id }) => ({
-        email,
-        status,
-        reason,
-        clicked: clicked_at,
-        variant,
-        'its mail': email_id,
-      }),
+      ({ services, project, id, page }) => services.broadcasts.listRecipients(project.id, id, page),
+      (one) => rowOf(one, 'email status reason clicked=clicked_at variant its_mail=email_id'),
       'Nobody had their turn yet.',
     );
 }
 
-function registerSending(noun: Noun<Services>): void {
-  noun
-    .verb(
-      'check <broadcast>',
-      'what keeps a broadcast from being sent, and whom it would reach; ends with 1 if anything does',
-    )
-    .named(named)
+function registerSending({ one, recordOf }: Verbs): void {
+  one(
+    'check',
+    'what keeps a broadcast from being sent, and whom it would reach; ends with 1 if anything does',
+  )
     .example(`satchel broadcast check ${ID}`)
-    .does(async ({ services: { broadcasts } }, _options, id) => {
-      const found = await broadcasts.check(broadcasts.requireAny(id).project_id, id);
+    .does(async ({ services, project, id }) => {
+      const found = await services.broadcasts.check(project.id, id);
       const { recipients, left_out } = found;
-      const out = Object.entries(left_out.by_reason).flatMap(([why, n]) => (n > 0 ? [`${n} ${why}`] : []));
+      const out = reasonsOf(left_out);
       const reasons = out.length > 0 ? `: ${out.join(', ')}` : '';
       const warnings = found.warnings.map(({ message }) => message);
       return checkResult(found, [
@@ -244,33 +200,29 @@ function registerSending(noun: Noun<Services>): void {
         ...warnings,
       ]);
     });
-  noun
-    .verb('test <broadcast>', 'send a copy of it to an address; counts nowhere')
-    .named(named)
-    .requiredOption('--to <address>', 'who gets it')
+  one('test', 'send a copy of it to an address; counts nowhere')
+    .takes(fieldsOf(tested, { to: ['--to <address>', 'who gets it'] }), tested)
     .option('--variant <name>', 'this variant of its A/B')
     .example(`satchel broadcast test ${ID} --to you@example.com`)
-    .does(async ({ services: { broadcasts } }, options, id) => {
-      const { to } = parse(t.Object({ to: emailAddress() }), { to: textOption(options, 'to') });
-      const { project_id } = broadcasts.requireAny(id);
-      const variant = textOption(options, 'variant') ?? null;
-      const sent = await broadcasts.sendTest(project_id, { public_id: id, is_test: false, variant }, to);
-      return { json: sent, text: `A test goes to ${to}: satchel email why ${sent.email_id}` };
-    });
-  noun
-    .verb('send <broadcast>', 'send it to its list, now or at a time')
-    .named(named)
-    .option('--at <time>', 'when, such as 2031-06-01T09:00:00Z; now unless given')
+    .shows(
+      ({ services, project, id, sent }, options) => {
+        const variant = textOption(options, 'variant') ?? null;
+        return services.broadcasts.sendTest(project.id, { public_id: id, is_test: false, variant }, sent.to);
+      },
+      ({ email_id }, { sent }) => `A test goes to ${sent.to}: satchel email why ${email_id}`,
+    );
+  one('send', 'send it to its list, now or at a time')
+    .takes(
+      fieldsOf(sending, { send_at: ['--at <time>', 'when, such as 2031-06-01T09:00:00Z; now unless given'] }),
+      sending,
+    )
     .example(
       `satchel broadcast send ${ID} --yes`,
       `satchel broadcast send ${ID} --at 2031-06-01T09:00:00Z --yes`,
     )
-    .removes(async ({ services, consent, actor }, options, id) => {
+    .removes(async (session, options) => {
+      const { services, project, id, sent, consent, actor } = session;
       const { broadcasts, broadcast_life } = services;
-      const project = ownerOf(services, broadcasts.requireAny(id));
-      const { send_at } = await inOptions(OTHER_OPTIONS, () =>
-        parse(sending, given({ send_at: textOption(options, 'at') })),
-      );
       if (options.yes !== true) {
         const { ready, recipients, problems } = await broadcasts.check(project.id, id);
         if (!ready)
@@ -282,41 +234,23 @@ function registerSending(noun: Noun<Services>): void {
               details: { problems },
             },
           );
-        const { name } = recordOf(services, id);
+        const { name } = recordOf(session);
         consent(
-          `sends ${name} to ${counted(recipients, 'person', 'people')}${send_at ? ` at ${send_at}` : ''}`,
+          `sends ${name} to ${counted(recipients, 'person', 'people')}${sent.send_at ? ` at ${sent.send_at}` : ''}`,
         );
       }
-      await inOptions(OTHER_OPTIONS, () =>
-        broadcast_life.send(actor, project, id, { send_at, is_test: false }),
-      );
-      return told(services, id);
+      await broadcast_life.send(actor, project, id, { send_at: sent.send_at, is_test: false });
+      return told(recordOf(session));
     });
 }
 
-function told(services: Services, id: string): CliResult {
-  const record = recordOf(services, id);
+function told(record: BroadcastRecord): CliResult {
   const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
 }
 
-function registerDecide(noun: Noun<Services>): void {
-  noun
-    .verb('decide <broadcast>', 'say which variant of its A/B the rest gets')
-    .named(named)
-    .requiredOption('--variant <name>', 'its name')
-    .example(`satchel broadcast decide ${ID} --variant B`)
-    .does(async ({ services, actor }, options, id) => {
-      const { broadcasts, broadcast_life } = services;
-      const project = ownerOf(services, broadcasts.requireAny(id));
-      await broadcast_life.decide(actor, project, id, textOption(options, 'variant') ?? '');
-      const record = recordOf(services, id);
-      return { json: record, text: `The rest of ${record.name} gets ${record.ab?.winner}.` };
-    });
-}
-
-function registerTransitions(noun: Noun<Services>): void {
+function registerTransitions({ one, recordOf, transition }: Verbs): void {
   const tell = (record: BroadcastRecord): string => {
     const why = record.pause_reason === 'not_ready' ? ` Why: satchel broadcast check ${record.id}` : '';
     return `${stateOf(record)}.${why}`;
@@ -325,18 +259,25 @@ function registerTransitions(noun: Noun<Services>): void {
     ['pause', 'send nothing more until it is resumed'],
     ['resume', 'go on after a pause, or begin what could not begin at its time'],
   ] as const)
-    transition(noun, {
-      name,
-      says,
+    transition(name, says, {
       tell,
       run: ({ broadcast_life }, actor, owner, id) => broadcast_life[name](actor, owner, id),
     });
-  transition(noun, {
-    name: 'cancel',
-    says: 'end it for good: what no relay took is taken back',
+  transition('cancel', 'end it for good: what no relay took is taken back', {
     consent: ({ name, stats, recipients }) =>
       `ends the broadcast ${name} for good: ${stats.sent} of ${recipients ?? 0} mails are sent, and no others will be`,
     tell,
     run: ({ broadcast_life }, actor, owner, id) => broadcast_life.cancel(actor, owner, id),
   });
+  one('decide', 'say which variant of its A/B the rest gets')
+    .requiredOption('--variant <name>', 'its name')
+    .example(`satchel broadcast decide ${ID} --variant B`)
+    .shows(
+      async (session, options) => {
+        const { services, project, id, actor } = session;
+        await services.broadcast_life.decide(actor, project, id, textOption(options, 'variant') ?? '');
+        return recordOf(session);
+      },
+      ({ name, ab }) => `The rest of ${name} gets ${ab?.winner}.`,
+    );
 }

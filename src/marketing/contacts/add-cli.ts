@@ -2,7 +2,6 @@
 import { type Options, textOption } from '../../platform/cli/options.ts';
 import { addProjectOfName, ownerOf, resolveNamed } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import { requireAll, validate } from '../../platform/http/validation.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import type { ListRow } from '../lists/service.ts';
 import { candidateOf, errorsInContact } from './records.ts';
@@ -21,19 +20,18 @@ export function listOf(
 export function registerContactAddCommand(contact: Noun<MarketingServices>): void {
   addProjectOfName(contact.verb('add <address>', 'put somebody on a list'))
     .requiredOption('--list <list>', 'the list: its id or name')
-    .creates(NEW_FIELDS, { default_consent_basis: '--basis' })
+    .takes(NEW_FIELDS, creation, {
+      more: (_options, _session, email) => ({ email, source_platform: 'manual' }),
+      errorsIn: errorsInContact,
+    })
     .example(
       'satchel contact add ann@example.com --project shop --list Newsletter --first-name Ann --tags vip',
     )
-    .does(async ({ services, fields, onTrail }, options, address) => {
+    .does(async ({ services, sent, onTrail }, options) => {
       const { contacts, clock } = services;
       const list = listOf(services, options);
       const project = ownerOf(services, list);
-      const sent = validate(creation, { ...fields, email: address, source_platform: 'manual' });
-      const candidate = candidateOf(requireAll(sent, errorsInContact), {
-        now_ms: clock.now(),
-        is_test: false,
-      });
+      const candidate = candidateOf(sent, { now_ms: clock.now(), is_test: false });
       const { contact: added, is_duplicate } = await contacts.add(project, list, candidate, onTrail(project));
       const what = is_duplicate
         ? 'was on the list already: nothing changed'

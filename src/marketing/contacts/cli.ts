@@ -4,6 +4,7 @@ import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
 import { textOptions } from '../../platform/cli/options.ts';
 import { addProjectOfName, ownerOf, projectOf } from '../../platform/cli/project-option.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { MarketingServices } from '../cli-services.ts';
@@ -41,13 +42,7 @@ export function registerContactCommands(cli: Cli<Services>): void {
           throw new UsageError('Give either --segment or a filter.');
         return services.contacts.list(list, { ...filterOption(services, list, options), ...more }, page);
       },
-      ({ id, email, status, tags, created_at }) => ({
-        id,
-        email,
-        status,
-        tags: tags.join(', '),
-        created: created_at,
-      }),
+      (one) => rowOf(one, 'id email status tags created=created_at'),
       'No contact matches.',
     );
   contact
@@ -60,17 +55,17 @@ export function registerContactCommands(cli: Cli<Services>): void {
   contact
     .verb('unsubscribe <id>', 'take the address of a contact out of everything in its project')
     .example('satchel contact unsubscribe 01J00000000000000000000000')
-    .does(async ({ services, onTrail }, _options, id) => {
-      const project = ownerOf(services, services.contacts.requireAny(id));
-      const record = await services.contacts.unsubscribe(project, id, onTrail(project));
-      return { json: record, text: `${record.email} gets no more marketing mail of ${project.name}.` };
-    });
+    .finds(({ contacts }, id) => contacts.requireAny(id))
+    .shows(
+      ({ services, project, trail }, _options, id) => services.contacts.unsubscribe(project, id, trail),
+      ({ email }, { project }) => `${email} gets no more marketing mail of ${project.name}.`,
+    );
   contact
     .verb('why <address>', 'why an address is mailed or not: suppression, lists, consent')
     .ofProject()
     .example('satchel contact why ann@example.com --project shop')
-    .does(async ({ services }, options, address) => {
-      const why = await services.privacy.explain(projectOf(services, options), address);
+    .does(async ({ services, project }, _options, address) => {
+      const why = await services.privacy.explain(project, address);
       return { json: { address, why }, text: why.join('\n') };
     });
   registerContactAddCommand(contact);
@@ -79,8 +74,7 @@ export function registerContactCommands(cli: Cli<Services>): void {
     .verb('forget <address>', 'delete everything held about an address but its suppression')
     .ofProject()
     .example('satchel contact forget ann@example.com --project shop --yes')
-    .removes(async ({ services, consent, actor }, options, address) => {
-      const project = projectOf(services, options);
+    .removes(async ({ services, project, consent, actor }, _options, address) => {
       const held = summarize(await services.privacy.count(project, address));
       const stays = 'a suppression stays, as a hash, and so do uploaded files and backups';
       consent(`deletes, for good, ${held}; ${stays}`);

@@ -1,11 +1,9 @@
 /** `satchel sequence`: looking at sequences, having them run, and why somebody gets what. */
 import { AppError, messageOf } from '../../errors.ts';
-import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { readNamedFile } from '../../platform/cli/named-files.ts';
 import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
-import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
-import { formatFields, formatTable } from '../../platform/cli/tables.ts';
-import type { Noun } from '../../platform/cli/verb.ts';
+import { formatFields, formatTable, rowOf, type Table } from '../../platform/cli/tables.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import { FILTER_HELP } from '../contacts/service.ts';
@@ -16,87 +14,61 @@ import type { SequenceRecord } from './service.ts';
 
 type Services = MarketingServices & { sequence_life: SequenceLife };
 
-const { recordOf, named, copy, transition } = campaignVerbs<Services, SequenceRecord>(
-  'sequence',
-  (services) => ({
-    campaigns: services.sequences,
-    names: services.sequence_names,
-  }),
-);
+const verbsOf = (cli: Cli<Services>) =>
+  campaignVerbs<'sequence', Services, SequenceRecord>(cli, 'sequence', ({ sequences }) => sequences);
+export type Verbs = ReturnType<typeof verbsOf>;
 
 /** Registers `satchel sequence` and its verbs. */
 export function registerSequenceCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('sequence');
-  registerLooking(noun);
-  registerForesight(noun);
-  registerTransitions(noun);
-  registerSequenceFiles(cli, noun);
-  copy(noun, 'make a draft that is as a sequence is, with nobody in it');
-  noun
-    .verb('enroll <sequence>', 'enroll contacts of its list')
-    .named(named)
+  const verbs = verbsOf(cli);
+  registerLooking(verbs);
+  registerForesight(verbs);
+  registerTransitions(verbs);
+  registerSequenceFiles(cli, verbs);
+  verbs.copy('make a draft that is as a sequence is, with nobody in it');
+  verbs
+    .one('enroll', 'enroll contacts of its list')
     .option('--all', 'every active one')
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
     .option('--filter <filter>', FILTER_HELP)
     .option('--segment <segment>', SEGMENT_HELP)
     .example('satchel sequence enroll 01J00000000000000000000000 --tags customer')
-    .does(async ({ services, onTrail }, options, id) => {
-      const sequence = services.sequences.requireAny(id);
-      const project = ownerOf(services, sequence);
-      const how = { note: onTrail(project) };
-      const done = await services.sequence_life.enroll(
-        project,
-        id,
-        selectionOf(services, sequence, options),
-        how,
-      );
-      const refused = `${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`;
-      return { json: done, text: `${done.enrolled} enrolled, ${done.already} were before, ${refused}` };
-    });
+    .shows(
+      ({ services, project, id, trail }, options) => {
+        const selection = selectionOf(services, services.sequences.requireAny(id), options);
+        return services.sequence_life.enroll(project, id, selection, { note: trail });
+      },
+      ({ enrolled, already, refused_suppressed, refused_status }) =>
+        `${enrolled} enrolled, ${already} were before, ${refused_suppressed} are suppressed, ${refused_status} are not active.`,
+    );
 }
 
-function registerLooking(noun: Noun<Services>): void {
-  noun
-    .verb('list', 'sequences of a project, newest first')
-    .ofProject()
+function registerLooking({ all, one, recordOf }: Verbs): void {
+  all('list', 'sequences of a project, newest first')
     .example('satchel sequence list --project shop')
     .lists(
-      ({ services, page }, options) => services.sequences.list(projectOf(services, options).id, page),
-      ({ id, name, status, stats, pause_reason }) => ({
-        id,
-        name,
-        status,
-        active: stats.active,
-        sent: stats.sent,
-        lost: stats.lost,
-        'paused by': pause_reason,
-      }),
+      ({ services, project, page }) => services.sequences.list(project.id, page),
+      (one) => rowOf({ ...one, ...one.stats }, 'id name status active sent lost paused_by=pause_reason'),
       'There are no sequences.',
     );
-  noun
-    .verb('show <sequence>', 'one sequence with its steps and numbers')
-    .named(named)
+  one('show', 'one sequence with its steps and numbers')
     .example('satchel sequence show Welcome --project shop')
-    .does(({ services }, _options, id) => present(recordOf(services, id)));
-  noun
-    .verb('why <sequence>', 'why a sequence sends or does not; with an address, what that gets')
-    .named(named)
+    .shows(recordOf, present);
+  one('why', 'why a sequence sends or does not; with an address, what that gets')
     .option('--contact <address>', 'an address on its list')
     .example('satchel sequence why 01J00000000000000000000000 --contact ann@example.com')
-    .does(async ({ services: { sequences } }, options, id) => {
-      const { project_id } = sequences.requireAny(id);
+    .does(async ({ services: { sequences }, project, id }, options) => {
       const address = textOption(options, 'contact');
       const why =
         address === undefined
-          ? await sequences.explain(project_id, id)
-          : sequences.explainContact(project_id, id, address);
+          ? await sequences.explain(project.id, id)
+          : sequences.explainContact(project.id, id, address);
       return { json: { id, why }, text: why.join('\n') };
     });
 }
 
-function present(record: SequenceRecord): CliResult {
-  const { steps, stats, ...fields } = record;
+function present({ steps, stats, ...fields }: SequenceRecord): Table {
   const rows = steps.map((step) => ({
     step: step.key,
     track: step.track,
@@ -115,7 +87,7 @@ function present(record: SequenceRecord): CliResult {
     preheader === null ? [] : `${key}: ${preheader}`,
   );
   const shown = preheaders.length === 0 ? '' : `\n\nPreheaders:\n${preheaders.join('\n')}`;
-  return { json: record, text: (columns) => `${head}\n\n${table(columns)}${conditions}${shown}` };
+  return (columns) => `${head}\n\n${table(columns)}${conditions}${shown}`;
 }
 
 /** Conditions are too long for a column. */
@@ -126,21 +98,15 @@ function explainConditions(steps: readonly (readonly [key: string, condition: st
     : `\n\n${asked.map(([key, words]) => `${key}: sent if ${words}`).join('\n')}`;
 }
 
-function registerForesight(noun: Noun<Services>): void {
-  noun
-    .verb('check <sequence>', 'what keeps a sequence from being activated; ends with 1 if anything does')
-    .named(named)
+function registerForesight({ one }: Verbs): void {
+  one('check', 'what keeps a sequence from being activated; ends with 1 if anything does')
     .example('satchel sequence check 01J00000000000000000000000')
-    .does(async ({ services: { sequences } }, _options, id) =>
-      checkResult(await sequences.check(sequences.requireAny(id).project_id, id)),
-    );
-  noun
-    .verb('preview <sequence>', 'what a contact would see, and when; sends nothing')
-    .named(named)
+    .does(async ({ services, project, id }) => checkResult(await services.sequences.check(project.id, id)));
+  one('preview', 'what a contact would see, and when; sends nothing')
     .option('--contact <address>', 'an address on its list; a sample unless given')
     .option('--clicks <steps>', 'steps whose mail is clicked')
     .example('satchel sequence preview 01J00000000000000000000000 --clicks hello,offer')
-    .does(async ({ services: { sequences } }, options, id) => {
+    .does(async ({ services: { sequences }, id }, options) => {
       const row = sequences.requireAny(id);
       const address = textOption(options, 'contact');
       const contact = address === undefined ? null : sequences.contactOf(row, address);
@@ -161,22 +127,18 @@ function registerForesight(noun: Noun<Services>): void {
     });
 }
 
-function registerTransitions(noun: Noun<Services>): void {
+function registerTransitions({ transition }: Verbs): void {
   const tell = ({ status }: SequenceRecord): string => `${status}.`;
   for (const [name, says] of [
     ['activate', 'have a draft run; it enrolls nobody'],
     ['pause', 'send nothing until it is resumed'],
     ['resume', 'go on after a pause; what fell due is sent now'],
   ] as const)
-    transition(noun, {
-      name,
-      says,
+    transition(name, says, {
       tell,
       run: ({ sequence_life }, actor, owner, id) => sequence_life[name](actor, owner, id),
     });
-  transition(noun, {
-    name: 'finish',
-    says: 'end a sequence for good',
+  transition('finish', 'end a sequence for good', {
     consent: ({ name, stats }) => `ends the sequence ${name} for good: ${stats.active} enrollments exit`,
     tell,
     run: ({ sequence_life }, actor, owner, id) => sequence_life.finish(actor, owner, id),

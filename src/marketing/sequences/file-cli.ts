@@ -1,27 +1,22 @@
 /** `satchel sequence push | pull`: sequences as files. */
 import { AppError, type FieldErrors, refuseAll } from '../../errors.ts';
-import type { Cli, CliResult, CliSession } from '../../platform/cli/cli.ts';
-import type { Options } from '../../platform/cli/options.ts';
-import { projectOf, resolveNamed } from '../../platform/cli/project-option.ts';
+import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import { readFileText } from '../../platform/cli/secret-input.ts';
-import type { Noun } from '../../platform/cli/verb.ts';
-import { secondOfName } from '../../platform/http/second-names.ts';
+import type { OnProject, VerbSession } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/validation.ts';
-import { findNamed, isSecond } from '../../platform/words/naming.ts';
+import { findNamed } from '../../platform/words/naming.ts';
 import { counted } from '../../platform/words/phrases.ts';
-import type { MarketingServices } from '../cli-services.ts';
+import { keyIn, type MarketingServices, noteSecond } from '../cli-services.ts';
+import type { Verbs } from './cli.ts';
 import { changes, creation } from './schemas.ts';
 import { differencesOf, readSequenceFile, type SequenceFile, writeSequenceFile } from './sequence-file.ts';
 import type { SequenceRecord } from './service.ts';
 
+type Session = VerbSession<MarketingServices> & OnProject<{ id: number; public_id: string }>;
+
 /** Registers `satchel sequence push | pull`. */
-export function registerSequenceFiles<S extends MarketingServices>(cli: Cli<S>, noun: Noun<S>): void {
-  noun
-    .verb(
-      'push <file>',
-      'make a sequence of a file, or change the one of its id or name; - is standard input',
-    )
-    .ofProject()
+export function registerSequenceFiles<S extends MarketingServices>(cli: Cli<S>, { all, one }: Verbs): void {
+  all('push <file>', 'make a sequence of a file, or change the one of its id or name; - is standard input')
     .remark(`A JSON file of the fields that the API takes; list and templates by their names or ids:
 
   {"name": "Welcome", "list": "Newsletter", "max_recipients": 1000,
@@ -30,22 +25,18 @@ export function registerSequenceFiles<S extends MarketingServices>(cli: Cli<S>, 
 
 What it leaves out stays as it is; steps are replaced whole.`)
     .example('satchel sequence push welcome.json --project shop')
-    .does(async (session, options, path) => {
+    .does(async (session, _options, path) => {
       const sent = readSequenceFile(await readFileText(cli, path));
-      const current = findCurrent(session.services, options, sent);
-      const file = withSlugs(session.services, options, { current, file: sent });
-      return current === null
-        ? await make(session, options, file)
-        : await change(session, options, { current, file });
+      const current = findCurrent(session, sent);
+      const file = withSlugs(session, { current, file: sent });
+      const list = file.list === undefined ? undefined : keyIn('list_names')(file.list, session);
+      return current === null ? make(session, { ...file, list }) : change(session, { current, file, list });
     });
-  noun
-    .verb('pull <sequence>', 'print a sequence as the file that push takes')
-    .named(({ projects, sequence_names }) => ({ projects, ...sequence_names }))
+  one('pull', 'print a sequence as the file that push takes')
     .example('satchel sequence pull Welcome --project shop > welcome.json')
-    .does(({ services }, _options, id) => {
-      const { project_id } = services.sequences.requireAny(id);
-      const record = services.sequences.get(project_id, id);
-      const file = writeSequenceFile(record, nameOfList(services, project_id, record.list));
+    .does(({ services, project, id }) => {
+      const record = services.sequences.get(project.id, id);
+      const file = writeSequenceFile(record, nameOfList(services, project.id, record.list));
       return { json: JSON.parse(file), text: file };
     });
 }
@@ -61,13 +52,9 @@ function nameOfList({ lists, list_names }: MarketingServices, project_id: number
  * The sequence that a file is about; null for a new one. Throws AppError `conflict` where several have its
  * name.
  */
-function findCurrent(
-  services: MarketingServices,
-  options: Options,
-  { id, name }: SequenceFile,
-): SequenceRecord | null {
-  const { projects, sequences, sequence_names } = services;
-  const project = projectOf(services, options);
+function findCurrent(session: Session, { id, name }: SequenceFile): SequenceRecord | null {
+  const { services, project } = session;
+  const { sequences, sequence_names } = services;
   if (id !== undefined) {
     if (sequence_names.byId(id)?.project_id !== project.id)
       throw new AppError(
@@ -77,7 +64,7 @@ function findCurrent(
     return sequences.get(project.id, id);
   }
   if (!sequence_names.called(project.id, name).some(({ is_over }) => !is_over)) return null;
-  return sequences.get(project.id, resolveNamed({ projects, ...sequence_names }, name, options));
+  return sequences.get(project.id, keyIn('sequence_names')(name, session));
 }
 
 /**
@@ -86,11 +73,9 @@ function findCurrent(
  * its template.
  */
 function withSlugs(
-  { projects, template_names }: MarketingServices,
-  options: Options,
+  { services: { template_names }, project }: Session,
   { current, file }: { current: SequenceRecord | null; file: SequenceFile },
 ): SequenceFile {
-  const project = projectOf({ projects }, options);
   const errors: FieldErrors = {};
   const steps = file.steps?.map((step, index) => {
     const before = current?.steps.find(({ key }) => key === step.key);
@@ -106,52 +91,22 @@ function withSlugs(
   return { ...file, ...(steps && { steps }) };
 }
 
-function listOf(
-  { projects, list_names }: MarketingServices,
-  options: Options,
-  { list }: SequenceFile,
-): string | undefined {
-  if (list === undefined) return undefined;
-  return resolveNamed({ projects, ...list_names }, list, options);
-}
-
-async function make(
-  { services, onTrail, note }: CliSession<MarketingServices>,
-  options: Options,
-  file: SequenceFile,
-): Promise<CliResult> {
-  const project = projectOf(services, options);
-  const list = listOf(services, options, file);
-  const made = await services.sequences.create(
-    project.id,
-    parse(creation, { ...file, list }),
-    onTrail(project),
-  );
-  if (isSecond(services.sequence_names, project.id, made.name)) note(secondOfName('sequence', made.name));
+async function make(session: Session, file: object): Promise<CliResult> {
+  const { services, project, trail } = session;
+  const made = await services.sequences.create(project.id, parse(creation, file), trail);
+  noteSecond(session, 'sequence', made.name);
   const what = `The draft ${made.name} is made, with ${counted(made.steps.length, 'step')}.`;
   return { json: made, text: `${made.id}\n${what} Next: satchel sequence check ${made.id}` };
 }
 
 async function change(
-  { services, onTrail }: CliSession<MarketingServices>,
-  options: Options,
-  { current, file }: { current: SequenceRecord; file: SequenceFile },
+  { services, project, trail }: Session,
+  { current, file, list }: { current: SequenceRecord; file: SequenceFile; list: string | undefined },
 ): Promise<CliResult> {
-  const project = projectOf(services, options);
-  const { changes: different, told } = differencesOf(current, file, listOf(services, options, file));
+  const { id, name } = current;
+  const { changes: different, told } = differencesOf(current, file, list);
   if (told.length === 0)
-    return {
-      json: current,
-      text: `${current.id}\nThe sequence ${current.name} is as the file has it: nothing was changed.`,
-    };
-  const changed = await services.sequences.update(
-    project.id,
-    current.id,
-    parse(changes, different),
-    onTrail(project),
-  );
-  return {
-    json: changed,
-    text: `${changed.id}\nThe sequence ${changed.name} is changed: ${told.join(', ')}.`,
-  };
+    return { json: current, text: `${id}\nThe sequence ${name} is as the file has it: nothing was changed.` };
+  const changed = await services.sequences.update(project.id, id, parse(changes, different), trail);
+  return { json: changed, text: `${id}\nThe sequence ${changed.name} is changed: ${told.join(', ')}.` };
 }

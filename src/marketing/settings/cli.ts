@@ -1,14 +1,10 @@
 /** `satchel marketing`: a project's sender, its look, and when and how much of its marketing goes out. */
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
-import { requireChanges, textOption } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
+import { textOption } from '../../platform/cli/options.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
-import { requireAll, validate } from '../../platform/http/validation.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import { changes, FIELDS } from './schemas.ts';
 import { lackOf, type MarketingSettings, type Settings } from './service.ts';
-
-const OF_WINDOW = { send_window_start: '--window', send_window_end: '--window' };
 
 /** Registers `satchel marketing show | change`. */
 export function registerMarketingCommands(cli: Cli<MarketingServices>): void {
@@ -17,29 +13,29 @@ export function registerMarketingCommands(cli: Cli<MarketingServices>): void {
     .verb('show', 'the settings, and what keeps mail from going out')
     .ofProject()
     .example('satchel marketing show --project shop')
-    .does(({ services: { marketing, ...services } }, options) => {
-      const { id } = projectOf(services, options);
-      const settings = marketing.settings(id);
-      return { json: settings, text: `${formatFields(settings)}\n\n${outlookOf(marketing, id, settings)}` };
-    });
+    .shows(
+      ({ services, project }) => services.marketing.settings(project.id),
+      (settings, { services, project }) =>
+        `${formatFields(settings)}\n\n${outlookOf(services.marketing, project.id, settings)}`,
+    );
   noun
     .verb('change', 'change what is given; an empty text clears what may be empty')
     .ofProject()
-    .changes(FIELDS, OF_WINDOW)
+    .changes(FIELDS, changes, {
+      options: { send_window_start: '--window', send_window_end: '--window' },
+      more: (options) => windowOf(textOption(options, 'window')),
+      errorsIn: (sound, { services, project }) => services.marketing.errorsIn(project.id, sound),
+    })
     .option('--window <from-to>', 'when mail may go out, such as 09:00-17:30; always')
     .example(
       'satchel marketing change --project shop --enabled --from-name Shop --postal-address "1 High Street, Springfield"',
       'satchel marketing change --project shop --window 09:00-17:30 --timezone Europe/Berlin --daily-cap 5000',
     )
-    .does(async ({ services: { marketing, ...services }, fields, onTrail }, options) => {
-      const project = projectOf(services, options);
-      const given = requireChanges({ ...fields, ...windowOf(textOption(options, 'window')) });
-      const sent = validate(changes, given);
-      const errorsIn = (sound: typeof sent.value) => marketing.errorsIn(project.id, sound);
-      const settings = await marketing.change(project.id, requireAll(sent, errorsIn), onTrail(project));
-      const what = `Changed for ${project.slug}: ${Object.keys(given).join(', ')}.`;
-      return { json: settings, text: `${what}\n${outlookOf(marketing, project.id, settings)}` };
-    });
+    .shows(
+      ({ services, project, sent, trail }) => services.marketing.change(project.id, sent, trail),
+      (settings, { services, project, fields }) =>
+        `Changed for ${project.slug}: ${Object.keys(fields).join(', ')}.\n${outlookOf(services.marketing, project.id, settings)}`,
+    );
 }
 
 function windowOf(text: string | undefined) {

@@ -2,8 +2,8 @@
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
-import type { Noun, VerbSession } from '../../platform/cli/verb.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
+import type { Noun, OnProject, VerbSession } from '../../platform/cli/verb.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import type { KeyOwner } from '../settings/service.ts';
@@ -18,30 +18,29 @@ export function registerSuppressionCommands(cli: Cli<MarketingServices>): void {
     .option('--address <address>', 'only that of this address')
     .example('satchel suppression list --project shop --address ann@example.com')
     .lists(
-      ({ services, page }, options) => {
-        const project = projectOf(services, options);
+      ({ services, project, page }, options) => {
         const address = textOption(options, 'address');
         return address === undefined
           ? services.suppressions.list(project, page)
           : services.suppressions.lookUp(project, address, page);
       },
-      ({ kind, created_at, hash }) => ({ kind, since: created_at, hash }),
+      (one) => rowOf(one, 'kind since=created_at hash'),
       'No address is suppressed.',
     );
   suppression
     .verb('add <address>', 'suppress an address in a project')
     .ofProject()
     .example('satchel suppression add ann@example.com --project shop')
-    .does(async ({ services, onTrail }, options, address) => {
-      const project = projectOf(services, options);
-      const { record, is_new } = await services.contacts.suppress(project, address, onTrail(project));
+    .does(async ({ services, project, trail }, _options, address) => {
+      const { record, is_new } = await services.contacts.suppress(project, address, trail);
       const what = is_new ? 'is suppressed' : `was suppressed already (${record.kind})`;
       return { json: record, text: `${address} ${what} in ${project.name}.` };
     });
   registerRemove(suppression);
 }
 
-type Shell = VerbSession<MarketingServices> & { consent(what: string): void };
+type Shell = VerbSession<MarketingServices> &
+  OnProject<KeyOwner & { name: string }> & { consent(what: string): void };
 
 function registerRemove(suppression: Noun<MarketingServices>): void {
   suppression
@@ -64,14 +63,14 @@ address is suppressed for besides stays.`)
       'satchel suppression remove --project shop --import 01J00000000000000000000000 --yes',
     )
     .removes(async (session, options, address?: string) => {
-      const project = projectOf(session.services, options);
+      const { services, project, consent, actor } = session;
       const { kind, since, mailbox } = textOptions(options, 'kind', 'since', 'mailbox');
       const of_import = textOption(options, 'import');
       const is_of_bounces = kind !== undefined || since !== undefined || mailbox !== undefined;
       if (of_import !== undefined) {
         if (address !== undefined || is_of_bounces)
           throw new UsageError('--import stands alone: give no address, --kind, --since or --mailbox.');
-        return liftImport(session, project, of_import);
+        return liftImport(session, of_import);
       }
       if (address === undefined) {
         if (kind === undefined || since === undefined)
@@ -80,11 +79,10 @@ address is suppressed for besides stays.`)
           );
         if (kind !== 'hard_bounce')
           throw new UsageError('--kind takes hard_bounce only: lift any other by its address.');
-        return liftBounces(session, project, { since, mailbox: mailbox ?? null });
+        return liftBounces(session, { since, mailbox: mailbox ?? null });
       }
       if (is_of_bounces)
         throw new UsageError('--kind, --since and --mailbox are for lifting in bulk: give no address.');
-      const { services, consent, actor } = session;
       const found = services.suppressions.find(project, address);
       if (found) consent(`lifts a suppression (${found.kind}, since ${found.created_at})`);
       const lifted = await services.suppressions.lift(actor, project, { address });
@@ -93,13 +91,7 @@ address is suppressed for besides stays.`)
     });
 }
 
-type Owner = KeyOwner & { name: string };
-
-async function liftImport(
-  { services, consent, actor }: Shell,
-  project: Owner,
-  id: string,
-): Promise<CliResult> {
+async function liftImport({ services, project, consent, actor }: Shell, id: string): Promise<CliResult> {
   const { suppressions, imports } = services;
   const import_id = imports.requireEnded(project.id, id).id;
   const count = suppressions.countImported(import_id);
@@ -113,8 +105,7 @@ async function liftImport(
 }
 
 async function liftBounces(
-  { services, consent, actor }: Shell,
-  project: Owner,
+  { services, project, consent, actor }: Shell,
   { since, mailbox }: { since: string; mailbox: string | null },
 ): Promise<CliResult> {
   const of = { since_ms: momentSince(since, services.clock.now()), mailbox };

@@ -1,11 +1,13 @@
 /** `satchel job`: looking at what is done outside requests. */
-import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { textOption } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
+import { fieldsOf } from '../../platform/cli/fields.ts';
+import { rowOf } from '../../platform/cli/tables.ts';
 import { JOB_STATUSES } from '../../platform/database/tables.ts';
+import { oneOf, t } from '../../platform/http/schema.ts';
 import type { Jobs } from './service.ts';
+
+const listed = t.Object({ status: t.Optional(oneOf(JOB_STATUSES)), type: t.Optional(t.String()) });
 
 /** Registers `satchel job list | show`. */
 export function registerJobCommands(cli: Cli<{ jobs: Jobs; projects: Projects }>): void {
@@ -13,23 +15,17 @@ export function registerJobCommands(cli: Cli<{ jobs: Jobs; projects: Projects }>
   noun
     .verb('list', 'the jobs of a project, newest first')
     .ofProject()
-    .addOption(new Option('--status <status>', 'only these').choices(JOB_STATUSES))
-    .option('--type <type>', 'only these, such as email.send')
+    .takes(
+      fieldsOf(listed, {
+        status: ['--status <status>', 'only these'],
+        type: ['--type <type>', 'only these, such as email.send'],
+      }),
+      listed,
+    )
     .example('satchel job list --project shop --status failed')
     .lists(
-      ({ services, page }, options) => {
-        const status = JOB_STATUSES.find((each) => each === options.status);
-        const type = textOption(options, 'type');
-        return services.jobs.list(projectOf(services, options).id, { ...page, status, type });
-      },
-      ({ id, type, status, attempts, queued_at, error }) => ({
-        job: id,
-        type,
-        status,
-        attempts,
-        queued: queued_at,
-        error,
-      }),
+      ({ services, project, page, sent }) => services.jobs.list(project.id, { ...page, ...sent }),
+      (one) => rowOf(one, 'job=id type status attempts queued=queued_at error'),
       'No job matches.',
     );
   noun

@@ -1,5 +1,5 @@
 /** Options for fields of the API: reads what was given, and names options in refusals. */
-import { Kind } from '@sinclair/typebox';
+import { Kind, type TObject } from '@sinclair/typebox';
 import { type Command, Option } from 'commander';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import type { FieldList, SettableField } from '../http/fields.ts';
@@ -12,11 +12,13 @@ export type OptionNames = Readonly<Record<string, string>>;
 
 /* --- Options made of a list of fields ------------------------------------------------------------------------------ */
 
-type WithOption = SettableField & { readonly option: string };
+type WithOption = SettableField & { readonly option: string; readonly is_read?: boolean };
 
-function withOptions(fields: FieldList): [name: string, field: WithOption][] {
+function withOptions(fields: FieldList, readers: object = {}): [name: string, field: WithOption][] {
   return Object.entries(fields).flatMap(([name, field]) =>
-    'option' in field && field.option !== undefined ? [[name, { ...field, option: field.option }]] : [],
+    'option' in field && field.option !== undefined
+      ? [[name, { ...field, option: field.option, is_read: Object.hasOwn(readers, name) }]]
+      : [],
   );
 }
 
@@ -26,9 +28,33 @@ export function optionNames(fields: FieldList): OptionNames {
   return Object.fromEntries(names);
 }
 
+/** By field: makes the API's value of a text that was given, or of each of a list. */
+export type Readers<C> = Readonly<Record<string, (given: string, session: C) => unknown>>;
+
+/** What help says of a field: its option, a phrase, and more where there is any. */
+type OptionWords = readonly [option: string, says: string, more?: Pick<SettableField, 'is_long'>];
+
+/** Fields of a shape, each by its option. */
+export function fieldsOf<B extends TObject>(
+  { properties, required = [] }: B,
+  words: { readonly [field in keyof B['properties']]?: OptionWords },
+): FieldList {
+  const told: Readonly<Record<string, OptionWords | undefined>> = words;
+  return Object.fromEntries(
+    Object.entries(told).flatMap(([name, of]) => {
+      const shape = properties[name];
+      if (!of || !shape) return [];
+      const [option, says, more] = of;
+      const field = { ...more, option, says, shape, stored: shape };
+      const is_required = required.includes(name);
+      return [[name, is_required ? { ...field, use: 'required' } : { ...field, use: 'preset', blank: '' }]];
+    }),
+  );
+}
+
 /** The options of a verb that makes a thing; required fields are required options. */
-export function addCreationOptions(command: Command, fields: FieldList): void {
-  for (const [, field] of withOptions(fields))
+export function addCreationOptions(command: Command, fields: FieldList, readers: Readers<never> = {}): void {
+  for (const [, field] of withOptions(fields, readers))
     command.addOption(optionOf(field, false).makeOptionMandatory(field.use === 'required'));
 }
 
@@ -36,27 +62,36 @@ export function addCreationOptions(command: Command, fields: FieldList): void {
  * The options of a verb that changes a thing. A flag has one more that clears it. What may be null takes an
  * empty text, or a word.
  */
-export function addChangeOptions(command: Command, fields: FieldList): void {
-  for (const [, field] of withOptions(fields)) {
+export function addChangeOptions(command: Command, fields: FieldList, readers: Readers<never> = {}): void {
+  for (const [, field] of withOptions(fields, readers)) {
     command.addOption(optionOf(field, isClearable(field)));
     if (kindOf(field) === 'Boolean') command.addOption(unsetOptionOf(field));
   }
 }
 
 /** What was given of these fields, for the API. Wrong usage where two would come from standard input. */
-export async function readFields<S>(
+export async function readFields<S, C>(
   cli: Cli<S>,
   fields: FieldList,
   options: Options,
+  { readers = {}, session }: { readers: Readers<C> | undefined; session: C },
 ): Promise<Record<string, unknown>> {
-  const all = withOptions(fields).map(([name, field]) => [name, field, givenOf(field, options)] as const);
+  const all = withOptions(fields, readers).map(
+    ([name, field]) => [name, field, givenOf(field, options)] as const,
+  );
   const piped = all.flatMap(([name, { is_long }, value]) => (is_long && value === '-' ? [name] : []));
   if (piped.length > 1)
     throw new UsageError(
       `Only one of ${inWords(optionNames(fields), piped.join(' and '))} can come from standard input.`,
     );
   const read = await Promise.all(
-    all.map(async ([name, field, value]) => [name, await readOption(cli, field, value)] as const),
+    all.map(async ([name, field, value]) => {
+      const is = await readOption(cli, field, value);
+      const reader = readers[name];
+      if (!reader) return [name, is] as const;
+      const of = Array.isArray(is) ? is.map((each) => reader(String(each), session)) : is;
+      return [name, typeof is === 'string' ? reader(is, session) : of] as const;
+    }),
   );
   return given(Object.fromEntries(read));
 }
@@ -83,7 +118,8 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
 }
 
 /** What the shape of a field is to a command line. */
-function kindOf({ shape }: WithOption): string {
+function kindOf({ shape, is_read }: WithOption): string {
+  if (is_read && shape[Kind] !== 'Array') return 'Text';
   if (Array.isArray(shape.enum)) return 'Choice';
   return shape[Kind] === 'Object' ? 'Record' : shape[Kind];
 }

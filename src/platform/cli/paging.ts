@@ -4,7 +4,7 @@ import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Page, PageMeta, PageQuery } from '../http/pagination.ts';
 import type { CliContext, CliResult } from './cli.ts';
 import { numberOption, type Options, wholeNumber } from './options.ts';
-import { type Cell, formatTable, type Table } from './tables.ts';
+import { formatTable, type Table } from './tables.ts';
 
 export function addPaging<C extends Command>(verb: C): C {
   return verb
@@ -35,7 +35,7 @@ export function presentPage<T>(
   { note }: Pick<CliContext, 'note'>,
   options: Options,
   page: Page<T>,
-  shown: { row: (one: T) => Readonly<Record<string, Cell>>; empty: string },
+  shown: { row: (one: T) => Readonly<Record<string, unknown>>; empty: string },
 ): CliResult {
   const { data, meta } = page;
   if (options.json === true && meta.last_page > 1) note(placeOf(meta));

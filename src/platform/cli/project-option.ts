@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { notFound } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
-import { findNamed, type Naming } from '../words/naming.ts';
+import { findNamed, type Named, type Naming } from '../words/naming.ts';
 import { type Options, textOption, UsageError } from './options.ts';
 
 /** The project that `--project` names. Throws AppError `not_found`. */
@@ -22,10 +22,10 @@ export function ownerOf<P>(
 export type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
 
 /**
- * The key of what is named. Wrong usage for a name without --project. Throws AppError `not_found`, and
- * `conflict` with the ids where several have the name.
+ * What is named. Wrong usage for a name without --project. Throws AppError `not_found`, and `conflict` with
+ * the ids where several have the name.
  */
-export function resolveNamed(place: NamingPlace, ref: string, options: Options): string {
+export function requireNamed(place: NamingPlace, ref: string, options: Options): Named {
   const { what } = place;
   const project = textOption(options, 'project');
   if (project === undefined && !isUlid(ref))
@@ -36,7 +36,12 @@ export function resolveNamed(place: NamingPlace, ref: string, options: Options):
       : findNamed(place, place.projects.require(project).id, ref);
   if (!found)
     throw notFound(what.charAt(0).toUpperCase() + what.slice(1), `satchel ${what} list --project REF`);
-  return found.key;
+  return found;
+}
+
+/** As `requireNamed`; the key that services take it by. */
+export function resolveNamed(place: NamingPlace, ref: string, options: Options): string {
+  return requireNamed(place, ref, options).key;
 }
 
 /** For a verb whose argument or option may be a name. */

@@ -1,8 +1,6 @@
 /** How answers are laid out for people: tables, and the fields of one thing. */
 import { colourState, tone, withoutMarks } from './colour.ts';
 
-export type Cell = string | number | boolean | null | undefined;
-
 /** Lists of words are joined with commas; what else has parts is JSON. */
 function cellText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
@@ -13,10 +11,29 @@ function cellText(value: unknown): string {
 }
 
 /** In a table: a moment to the minute, and one line; a relay's reply of several, say, would get between the rows. */
-function lineText(cell: Cell): string {
+function lineText(cell: unknown): string {
   return cellText(cell)
     .replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z$/, '$1 $2Z')
     .replace(/\s*\n\s*/g, ' ');
+}
+
+type FieldIn<C extends string> = C extends `${infer One} ${infer Rest}`
+  ? FieldIn<One> | FieldIn<Rest>
+  : C extends `${string}=${infer Field}`
+    ? Field
+    : C;
+
+/** Fields of a record as a row: `id next_run=next_run_at` has two of them, the second titled NEXT RUN. */
+export function rowOf<T extends object, const C extends string>(
+  record: T,
+  columns: C & (FieldIn<C> extends keyof T ? unknown : never),
+): Record<string, unknown> {
+  const fields = new Map<string, unknown>(Object.entries(record));
+  const cells = columns.split(' ').map((column) => {
+    const [title = '', field = title] = column.split('=');
+    return [title.replaceAll('_', ' '), fields.get(field)];
+  });
+  return Object.fromEntries(cells);
 }
 
 /** A text that is laid out for so many columns once it is known where it will be shown. */
@@ -41,7 +58,7 @@ export function roomFor(
  * are left out, one by one, but never the first `keep`; a line below names them.
  */
 export function formatTable(
-  rows: readonly Readonly<Record<string, Cell>>[],
+  rows: readonly Readonly<Record<string, unknown>>[],
   empty: string,
   { keep = 1 }: { keep?: number } = {},
 ): Table {

@@ -1,25 +1,59 @@
 /** Nouns and verbs of the command line: commander's commands that know how to run, list, show and remove. */
+import type { Static, TSchema, TUnknown } from '@sinclair/typebox';
 import { Command } from 'commander';
+import type { FieldErrors } from '../../errors.ts';
+import type { Note } from '../database/audit-trail.ts';
 import type { FieldList } from '../http/fields.ts';
 import type { Page, PageQuery } from '../http/pagination.ts';
+import { requireAll, validate } from '../http/validation.ts';
+import type { Naming } from '../words/naming.ts';
 import type { Cli, CliResult, CliSession } from './cli.ts';
 import {
   addChangeOptions,
   addCreationOptions,
+  given,
   inOptions,
   type OptionNames,
   optionNames,
+  type Readers,
   readFields,
 } from './fields.ts';
-import { type Options, requireYes } from './options.ts';
+import { type Options, requireChanges, requireYes } from './options.ts';
 import { addPaging, pageOf, presentPage } from './paging.ts';
-import { addProjectOfName, type NamingPlace, resolveNamed } from './project-option.ts';
-import { type Cell, formatFields } from './tables.ts';
+import { addProjectOfName, projectOf, requireNamed } from './project-option.ts';
+import { formatFields, type Table } from './tables.ts';
 
 /** What a verb of a noun works with. */
 export interface VerbSession<S> extends CliSession<S> {
-  /** What was given of the fields that `creates` or `changes` named, as the API takes them. */
+  /** What was given of the fields that `takes` or `changes` named, as the API takes them. */
   readonly fields: Record<string, unknown>;
+}
+
+/** What services of a verb about a project have. */
+interface OfProjects<P> {
+  projects: { require(ref: string): P; requireById(id: number): P };
+}
+type Project = { id: number; public_id: string };
+
+/** What a verb about a project works with besides. */
+export interface OnProject<P> {
+  readonly project: P;
+  /** Puts what is changed in it on the audit trail, as done by the shell user. */
+  readonly trail: Note;
+}
+
+/** How a verb reads its fields. */
+interface Reading<C, B extends TSchema> {
+  /** Of fields that the shell takes otherwise than the API. */
+  reads?: Readers<C>;
+  /** What arguments and options of its own give. */
+  more?(options: Options, session: C, ...args: string[]): object | Promise<object>;
+  /** Those options by their fields, for refusals. */
+  options?: OptionNames;
+  /** What is wrong with fields that fit the shape. */
+  errorsIn?(sound: Partial<Static<B>>, session: C): FieldErrors;
+  /** Of which fields some stand for the others. */
+  together?: readonly string[];
 }
 
 /** What a verb does with what it was given: commander's options and arguments. */
@@ -49,10 +83,12 @@ export class Noun<S> extends Command {
   }
 }
 
-export class Verb<S> extends Command {
-  /** A method, so that a verb of all services is one of some. */
-  #place: { of(services: S): NamingPlace } | null = null;
-  #fields: FieldList = {};
+/** `S` is what its services are, `X` what it works with besides, as it was said of it. */
+export class Verb<S, X = unknown> extends Command {
+  /** What finds that, one after the other. Methods, so that a verb of all services is one of some. */
+  readonly #steps: {
+    find(session: VerbSession<S>, options: Options, args: string[]): object | Promise<object>;
+  }[] = [];
   #option_names: OptionNames = {};
 
   constructor(
@@ -80,56 +116,101 @@ export class Verb<S> extends Command {
     return this.addHelpText('after', [`\n${title}:`, ...commands.map((each) => `  ${each}`)].join('\n'));
   }
 
-  /** It is about one project, which `projectOf` finds. */
-  ofProject(): this {
-    return this.requiredOption('--project <project>', 'the project: numeric id, ULID or slug');
+  /** It is about the project that --project names. */
+  ofProject<P extends Project>(this: Verb<S & OfProjects<P>, X>): Verb<S, X & OnProject<P>> {
+    this.requiredOption('--project <project>', 'the project: numeric id, ULID or slug');
+    return this.#knows((session, options) => onProject(session, projectOf(session.services, options)));
   }
 
-  /** Its first argument names one of these, in whatever way; what the verb does is given its key. */
-  named(place: (services: S) => NamingPlace): this {
-    this.#place = { of: place };
-    const has_project = this.options.some(({ long }) => long === '--project');
-    return has_project ? this : addProjectOfName(this);
+  /** Its first argument names one of these, in whatever way, of which `id` is what services take it by. */
+  named<P extends Project>(
+    this: Verb<S & OfProjects<P>, X>,
+    names: (services: S) => Naming,
+  ): Verb<S, X & OnProject<P> & { readonly id: string }> {
+    if (!this.options.some(({ long }) => long === '--project')) addProjectOfName(this);
+    return this.#knows((session, options, args) => {
+      const { projects } = session.services;
+      const found = requireNamed({ projects, ...names(session.services) }, args[0] ?? '', options);
+      args[0] = found.key;
+      return { id: found.key, ...onProject(session, projects.requireById(found.project_id)) };
+    });
   }
 
-  /** It makes a thing of these fields, each by its option. `others` have options of the verb's own. */
-  creates(fields: FieldList, others: OptionNames = {}): this {
-    addCreationOptions(this, fields);
-    return this.#reads(fields, others);
+  /** Its first argument is of a row, which `find` finds whatever its project. */
+  finds<P extends Project, R extends { project_id: number }>(
+    this: Verb<S & OfProjects<P>, X>,
+    find: (services: S, ref: string, options: Options) => R,
+  ): Verb<S, X & OnProject<P> & { readonly row: R }> {
+    return this.#knows((session, options, [ref = '']) => {
+      const row = find(session.services, ref, options);
+      return { row, ...onProject(session, session.services.projects.requireById(row.project_id)) };
+    });
   }
 
-  /** It changes these fields of a thing, each by its option; `others` as in `creates`. */
-  changes(fields: FieldList, others: OptionNames = {}): this {
-    addChangeOptions(this, fields);
-    return this.#reads(fields, others);
+  /** It takes these fields, each by its option, and knows them as `sent` once they fit the shape. */
+  takes<B extends TSchema = TUnknown>(
+    fields: FieldList,
+    shape?: B,
+    reading: Reading<VerbSession<S> & X, B> = {},
+  ): Verb<S, X & { readonly sent: Static<B> }> {
+    addCreationOptions(this, fields, reading.reads);
+    return this.#reads(fields, { shape, reading, needs_some: false });
   }
 
-  #reads(fields: FieldList, others: OptionNames): this {
-    this.#fields = fields;
-    this.#option_names = { ...optionNames(fields), ...others };
-    return this;
+  /** It changes these fields of a thing; otherwise as `takes`. Wrong usage where none is given. */
+  changes<B extends TSchema = TUnknown>(
+    fields: FieldList,
+    shape?: B,
+    reading: Reading<VerbSession<S> & X, B> = {},
+  ): Verb<S, X & { readonly sent: Static<B> }> {
+    addChangeOptions(this, fields, reading.reads);
+    return this.#reads(fields, { shape, reading, needs_some: true });
+  }
+
+  #reads<B extends TSchema>(
+    fields: FieldList,
+    how: { shape: B | undefined; reading: Reading<VerbSession<S> & X, B>; needs_some: boolean },
+  ): Verb<S, X & { readonly sent: Static<B> }> {
+    const { shape, reading, needs_some } = how;
+    this.#option_names = { ...optionNames(fields), ...reading.options };
+    return this.#knows(async (found, options, args) => {
+      const session = found as VerbSession<S> & X; // The steps before have found it.
+      const read = await readFields(this.cli, fields, options, { readers: reading.reads, session });
+      const more = given({ ...(await reading.more?.(options, session, ...args)) });
+      const sent = needs_some ? requireChanges({ ...read, ...more }) : { ...read, ...more };
+      if (shape === undefined) return { fields: sent };
+      const { errorsIn = () => ({}), together } = reading;
+      const sound = requireAll(validate(shape, sent), (each) => errorsIn(each, session), together);
+      return { fields: sent, sent: sound };
+    });
+  }
+
+  #knows<Y>(
+    find: (session: VerbSession<S>, options: Options, args: string[]) => object | Promise<object>,
+  ): Verb<S, X & Y> {
+    this.#steps.push({ find });
+    return this as unknown as Verb<S, X & Y>; // Its session has what the step finds.
   }
 
   /** What it does: see `Cli.action`. Refusals of its fields name their options. */
-  does(run: Run<VerbSession<S>, CliResult>): this {
+  does(run: Run<VerbSession<S> & X, CliResult>): this {
     return this.action(
-      this.cli.action(async (session, options, ...args) => {
-        const [ref, ...rest] = args;
-        const named =
-          this.#place === null || ref === undefined
-            ? args
-            : [resolveNamed(this.#place.of(session.services), ref, options), ...rest];
-        const fields = await readFields(this.cli, this.#fields, options);
-        return inOptions(this.#option_names, () => run({ ...session, fields }, options, ...named));
-      }),
+      this.cli.action(async (services, options, ...args) =>
+        inOptions(this.#option_names, async () => {
+          let session: VerbSession<S> = { ...services, fields: {} };
+          for (const { find } of this.#steps)
+            session = { ...session, ...(await find(session, options, args)) };
+          return run(session as VerbSession<S> & X, options, ...args); // The steps have found the rest.
+        }),
+      ),
     );
   }
 
   /** Lists what `find` finds, by pages, with a titled row each. Says `empty` where there is nothing. */
   lists<T>(
-    find: Run<VerbSession<S> & { page: PageQuery }, Page<T>>,
-    row: (one: T) => Readonly<Record<string, Cell>>,
-    empty: string | ((session: CliSession<S>, options: Options) => string),
+    find: Run<VerbSession<S> & X & { page: PageQuery }, Page<T>>,
+    row: (one: T) => Readonly<Record<string, unknown>>,
+    empty: string | ((session: VerbSession<S> & X, options: Options) => string),
   ): this {
     return addPaging(this).does(async (session, options, ...args) => {
       const page = await find({ ...session, page: pageOf(options) }, options, ...args);
@@ -138,19 +219,20 @@ export class Verb<S> extends Command {
     });
   }
 
-  /** Shows one thing, be it only found or changed first: as `present` gives its fields, else all of them. */
+  /** Shows one thing, be it only found or done first: as `tell` says it, by its fields or in words; else all of its fields. */
   shows<T extends object>(
-    find: Run<VerbSession<S>, T>,
-    present: (record: T) => object = (record) => record,
+    find: Run<VerbSession<S> & X, T>,
+    tell: (record: T, session: VerbSession<S> & X) => object | string | Table = (record) => record,
   ): this {
-    return this.does(async (...given) => {
-      const record = await find(...given);
-      return { json: record, text: formatFields(present(record)) };
+    return this.does(async (session, ...given) => {
+      const record = await find(session, ...given);
+      const told = tell(record, session);
+      return { json: record, text: typeof told === 'object' ? formatFields(told) : told };
     });
   }
 
   /** Destroys something: `run` says with `consent` what, and goes no further unless --yes was given. */
-  removes(run: Run<VerbSession<S> & { consent(what: string): void }, CliResult>): this {
+  removes(run: Run<VerbSession<S> & X & { consent(what: string): void }, CliResult>): this {
     return this.option('--yes', 'really do it').does((session, options, ...args) =>
       run({ ...session, consent: (what) => requireYes(options, what) }, options, ...args),
     );
@@ -162,4 +244,21 @@ export class Verb<S> extends Command {
     if (parsed.unknown.length > 0) for (const option of this.options) option.mandatory = false;
     return parsed;
   }
+}
+
+function onProject<S, P extends Project>({ onTrail }: VerbSession<S>, project: P): OnProject<P> {
+  return { project, trail: onTrail(project) };
+}
+
+/** Verbs of a noun whose things belong to projects, and have names there. */
+export function namedVerbs<P extends Project, S extends OfProjects<P>>(
+  noun: Noun<S>,
+  names: (services: S) => Naming,
+) {
+  return {
+    /** About those of a project. */
+    all: (name: string, says: string) => noun.verb(name, says).ofProject<P>(),
+    /** About one. */
+    one: (name: string, says: string) => noun.verb(`${name} <${noun.name()}>`, says).named<P>(names),
+  };
 }
