@@ -10,8 +10,8 @@ import { isUlid, newId } from '../../platform/host/ids.ts';
 import { merge, present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { refusalOfTarget } from '../../platform/http/public-hosts.ts';
+import { Records } from '../../platform/http/records.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
-import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { FIELDS, type ListChanges, type ListRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ListRow } from './tables.ts';
@@ -31,8 +31,14 @@ export interface ListsDeps {
   senderOf(project_id: number, address: string): string | null;
 }
 
-export class Lists {
-  constructor(private readonly deps: ListsDeps) {}
+export class Lists extends Records<ListRow, ListRecord> {
+  constructor(private readonly deps: ListsDeps) {
+    super({ ...deps, rows: store.lists, noun: 'List', lister: 'satchel list list --project REF' });
+  }
+
+  protected override isOver({ archived_at }: ListRow): boolean {
+    return archived_at !== null;
+  }
 
   /** Newest first; archived ones only when asked for. */
   list(project_id: number, query: PageQuery & { include_archived?: boolean | undefined }): Page<ListRecord> {
@@ -53,23 +59,11 @@ export class Lists {
     };
   }
 
-  /** Throws AppError `not_found`. */
-  get(project_id: number, public_id: string): ListRecord {
-    return this.#present(this.require(project_id, public_id));
-  }
-
-  /** The row of a list, for other nouns. Throws AppError `not_found`. */
-  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): ListRow {
-    const row = this.#find(project_id, public_id, read);
-    if (!row) throw notFound('List');
-    return row;
-  }
-
   /** The row of the list that a request names in its field `list`; where there is none, `errors` says so. */
   findNamed(project_id: number, public_id: string, errors: FieldErrors): ListRow | null {
-    const row = this.#find(project_id, public_id, this.deps.database.read);
+    const row = this.find(project_id, public_id);
     if (!row) errors.list = ['must be the id of a list of this project'];
-    return row ?? null;
+    return row;
   }
 
   /**
@@ -92,35 +86,6 @@ export class Lists {
     return id;
   }
 
-  #find(project_id: number, public_id: string, read: Tx): ListRow | undefined {
-    return isUlid(public_id) ? store.findList(read, project_id, public_id.toUpperCase()) : undefined;
-  }
-
-  /** The row of a list of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(public_id: string): ListRow {
-    const row = store.findAnyList(this.deps.database.read, public_id.toUpperCase());
-    if (!row) throw notFound('List', 'satchel list list --project REF');
-    return row;
-  }
-
-  /** How the shell finds lists: archived ones only where no other fits. */
-  naming(): Naming {
-    const { database } = this.deps;
-    return createNaming(
-      'list',
-      {
-        byId: (id) => store.findAnyList(database.read, id),
-        called: (project_id, name) => store.listListsCalled(database.read, project_id, name),
-      },
-      (row) => ({ key: row.public_id, id: row.public_id, is_over: row.archived_at !== null }),
-    );
-  }
-
-  /** By numeric id; null where the list is gone. */
-  findById(id: number, read: Tx = this.deps.database.read): ListRow | null {
-    return store.findListById(read, id) ?? null;
-  }
-
   /** What changed of a row that has a list. The list shows by its public id. */
   changesOf(tx: Tx, before: { list_id: number }, after: { list_id: number }): Changes {
     const told = (row: { list_id: number }): object => ({
@@ -132,7 +97,7 @@ export class Lists {
 
   /** The list whose sign-up page has this token; null where there is none, or the list is archived. */
   findBySignUpToken(token: string): ListRow | null {
-    const row = isUlid(token) ? store.findAnyList(this.deps.database.read, token.toUpperCase()) : undefined;
+    const row = isUlid(token) ? store.lists.findAny(this.deps.database.read, token.toUpperCase()) : null;
     return row?.sign_up_page && row.archived_at === null ? row : null;
   }
 
@@ -179,7 +144,7 @@ export class Lists {
    * takes nobody any more, and `not_found` where it is gone.
    */
   requireOpen(tx: Tx, list: Pick<ListRow, 'id'>): ListRow {
-    const current = store.findListById(tx, list.id);
+    const current = this.findById(list.id, tx);
     if (!current) throw notFound('List');
     if (current.archived_at !== null)
       throw conflict('This list is archived: nobody can be added. Set archived to false first.', {
@@ -239,7 +204,7 @@ export class Lists {
       const now = this.deps.clock.now();
       const public_id = newId(now);
       note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
-      return store.insertList(tx, {
+      return store.lists.insert(tx, {
         ...fields,
         public_id,
         project_id,
@@ -248,7 +213,7 @@ export class Lists {
         updated_at: now,
       });
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /** Changes what is given. Throws AppError `not_found`, and as `create` does. */
@@ -265,13 +230,13 @@ export class Lists {
           : changes.archived === false
             ? null
             : current.archived_at;
-      const changed = store.updateList(tx, current.id, { ...fields, archived_at, updated_at: now });
+      const changed = store.lists.update(tx, current.id, { ...fields, archived_at, updated_at: now });
       const metadata = { name: changed.name };
       const told = { event: 'list.changed', target: `list:${current.public_id}`, metadata };
       note(tx, { ...told, changes: changesOf(current, changed) });
       return changed;
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /** What is wrong with the fields of a list beyond their schema; `current` is null for a new list. */
@@ -330,7 +295,7 @@ export class Lists {
     };
   }
 
-  #present(row: ListRow): ListRecord {
+  present(row: ListRow): ListRecord {
     const [record] = this.#presentAll([row]);
     if (!record) throw notFound('List');
     return record;

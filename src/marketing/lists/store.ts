@@ -1,61 +1,21 @@
 /** SQL of contact lists. Their counters stand in `contact_counts`, which triggers keep. */
-import { and, desc, eq, isNull, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
+import { and, eq, isNull } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
+import { recordStore } from '../../platform/database/record-store.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type contactCounts, contactLists, type ListRow } from './tables.ts';
 
-const byId = statement((tx) =>
-  tx
-    .select()
-    .from(contactLists)
-    .where(eq(contactLists.id, sql.placeholder('id')))
-    .prepare(),
-);
+export const lists = recordStore<ListRow>(contactLists);
 
-export function findList(read: Tx, project_id: number, public_id: string): ListRow | undefined {
-  const is_it = and(eq(contactLists.project_id, project_id), eq(contactLists.public_id, public_id));
-  return read.select().from(contactLists).where(is_it).get();
-}
-
-/** Of whatever project. */
-export function findAnyList(read: Tx, public_id: string): ListRow | undefined {
-  return read.select().from(contactLists).where(eq(contactLists.public_id, public_id)).get();
-}
-
-/** Newest first. */
-export function listListsCalled(read: Tx, project_id: number, name: string): ListRow[] {
-  return read
-    .select()
-    .from(contactLists)
-    .where(and(eq(contactLists.project_id, project_id), eq(contactLists.name, name)))
-    .orderBy(desc(contactLists.id))
-    .all();
-}
-
-export function findListById(read: Tx, id: number): ListRow | undefined {
-  return byId(read).get({ id });
-}
-
-/** Newest first. */
+/** A page of a project's, newest first. */
 export function listLists(
   read: Tx,
-  of: { project_id: number; include_archived: boolean },
+  { project_id, include_archived }: { project_id: number; include_archived: boolean },
   page: { limit: number; offset: number },
 ): ListRow[] {
-  return read
-    .select()
-    .from(contactLists)
-    .where(
-      and(
-        eq(contactLists.project_id, of.project_id),
-        of.include_archived ? undefined : isNull(contactLists.archived_at),
-      ),
-    )
-    .orderBy(desc(contactLists.id))
-    .limit(page.limit)
-    .offset(page.offset)
-    .all();
+  const is_shown = include_archived ? undefined : isNull(contactLists.archived_at);
+  return lists.list(read, and(eq(contactLists.project_id, project_id), is_shown), page);
 }
 
 const ids = rawAll<{ id: number }, [number]>('SELECT id FROM contact_lists WHERE project_id = ?');
@@ -91,14 +51,6 @@ const ofProject = rawGet<{ n: number }, [number]>(
 /** How many contacts all lists of a project have. */
 export function countContactsOfProject(read: Tx, project_id: number): number {
   return ofProject(read, project_id)?.n ?? 0;
-}
-
-export function insertList(tx: Tx, row: Omit<ListRow, 'id'>): ListRow {
-  return tx.insert(contactLists).values(row).returning().get();
-}
-
-export function updateList(tx: Tx, id: number, changes: Partial<Omit<ListRow, 'id'>>): ListRow {
-  return tx.update(contactLists).set(changes).where(eq(contactLists.id, id)).returning().get();
 }
 
 const countsOf = rawAll<Pick<typeof contactCounts.$inferSelect, 'list_id' | 'status' | 'n'>, [string]>(

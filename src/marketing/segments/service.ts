@@ -1,15 +1,15 @@
 /** Segments: filters of a list that are kept under a name, and stand wherever a filter may. */
-import { type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { type Options, textOption, UsageError } from '../../platform/cli/options.ts';
 import { resolveNamed } from '../../platform/cli/project-option.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { isUlid, newId } from '../../platform/host/ids.ts';
+import { newId } from '../../platform/host/ids.ts';
 import { present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { Records } from '../../platform/http/records.ts';
 import { parse } from '../../platform/http/schema.ts';
-import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { countAudience } from '../audience.ts';
 import { type ContactFilter, type Contacts, contact_filter, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
@@ -43,10 +43,17 @@ interface SegmentsDeps {
   suppressions: Suppressions;
 }
 
-export class Segments {
+export class Segments extends Records<SegmentRow, SegmentRecord> {
   readonly #listeners: ((tx: Tx, event: SegmentEvent) => void)[] = [];
 
-  constructor(private readonly deps: SegmentsDeps) {}
+  constructor(private readonly deps: SegmentsDeps) {
+    super({
+      ...deps,
+      rows: store.segments,
+      noun: 'Segment',
+      lister: 'satchel segment list --project REF',
+    });
+  }
 
   /** Has something told before a filter changes or goes. */
   listen(listener: (tx: Tx, event: SegmentEvent) => void): void {
@@ -66,13 +73,8 @@ export class Segments {
     return paginate(query, {
       total: store.countSegments(database.read, of),
       fetch: (limit, offset) =>
-        store.listSegments(database.read, of, { limit, offset }).map((row) => this.#present(row)),
+        store.listSegments(database.read, of, { limit, offset }).map((row) => this.present(row)),
     });
-  }
-
-  /** Throws AppError `not_found`. */
-  get(project_id: number, public_id: string): SegmentRecord {
-    return this.#present(this.require(project_id, public_id));
   }
 
   /** As `get`, with how many a broadcast to it would reach now. Others have their turn meanwhile. */
@@ -81,7 +83,7 @@ export class Segments {
     const row = this.require(owner.id, public_id);
     const audience = { owner, list_id: row.list_id, filter: filterOf(row), now_ms: clock.now() };
     const { recipients } = await countAudience(this.deps, database.read, audience);
-    return { ...this.#present(row), contacts_count: recipients };
+    return { ...this.present(row), contacts_count: recipients };
   }
 
   /** How many of a list a filter that is being written would reach now, and the first few of them. Throws AppError `invalid` by member. */
@@ -91,20 +93,6 @@ export class Segments {
     const audience = { owner, list_id: list.id, filter, now_ms: clock.now() };
     const { recipients, samples } = await countAudience(this.deps, database.read, audience);
     return { contacts_count: recipients, sentence: contacts.tellFilter(list, filter), samples };
-  }
-
-  /** The row of one. Throws AppError `not_found`, for another project's too. */
-  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): SegmentRow {
-    const row = isUlid(public_id) ? store.findSegment(read, project_id, public_id.toUpperCase()) : undefined;
-    if (!row) throw notFound('Segment');
-    return row;
-  }
-
-  /** Of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(public_id: string): SegmentRow {
-    const row = store.findAnySegment(this.deps.database.read, public_id.toUpperCase());
-    if (!row) throw notFound('Segment', 'satchel segment list --project REF');
-    return row;
   }
 
   /** Public ids by ids. */
@@ -118,19 +106,6 @@ export class Segments {
     return row ? filterOf(row) : null;
   }
 
-  /** How the shell finds them. */
-  naming(): Naming {
-    const { database } = this.deps;
-    return createNaming(
-      'segment',
-      {
-        byId: (id) => store.findAnySegment(database.read, id),
-        called: (project_id, name) => store.listSegmentsCalled(database.read, project_id, name),
-      },
-      ({ public_id }) => ({ key: public_id, id: public_id, is_over: false }),
-    );
-  }
-
   /* --- In place of a filter --------------------------------------------------------------------------------------- */
 
   /** The segment of a list that a request names in its field `segment`; where there is none, `errors` says so. */
@@ -140,9 +115,7 @@ export class Segments {
     errors: FieldErrors,
     read: Tx = this.deps.database.read,
   ): SegmentRow | null {
-    const row = isUlid(public_id)
-      ? store.findSegment(read, list.project_id, public_id.toUpperCase())
-      : undefined;
+    const row = this.find(list.project_id, public_id, read);
     if (row?.list_id === list.id) return row;
     errors.segment = ['must be the id of a segment of this list'];
     return null;
@@ -191,9 +164,9 @@ export class Segments {
       const public_id = newId(now);
       note(tx, { event: 'segment.created', target: `segment:${public_id}`, metadata: { name } });
       const fresh = { public_id, created_at: now, updated_at: now };
-      return store.insertSegment(tx, { project_id, list_id, name, filter, ...fresh });
+      return store.segments.insert(tx, { project_id, list_id, name, filter, ...fresh });
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /**
@@ -208,16 +181,16 @@ export class Segments {
   ): Promise<SegmentRecord> {
     const row = await this.deps.database.write((tx) => {
       const segment = this.require(project_id, public_id, tx);
-      refuseAll(this.errorsIn(project_id, this.#present(segment), changes));
+      refuseAll(this.errorsIn(project_id, this.present(segment), changes));
       const set = { ...setBy(CHANGEABLE, changes), updated_at: this.deps.clock.now() };
       const is_filter_new = set.filter !== undefined && !Bun.deepEquals(set.filter, segment.filter);
       if (is_filter_new) this.#tell(tx, { kind: 'changing', segment });
-      const changed = store.updateSegment(tx, segment.id, set);
+      const changed = store.segments.update(tx, segment.id, set);
       const told = { event: 'segment.changed', target: `segment:${segment.public_id}` };
       note(tx, { ...told, metadata: { name: changed.name }, changes: changesOf(segment, changed) });
       return changed;
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /** Throws AppError `not_found`, and `conflict` while a broadcast waits for its time to go to whom it means. */
@@ -227,7 +200,7 @@ export class Segments {
       this.#tell(tx, { kind: 'deleting', segment });
       const target = `segment:${segment.public_id}`;
       note(tx, { event: 'segment.deleted', target, metadata: { name: segment.name } });
-      store.deleteSegment(tx, segment.id);
+      store.segments.remove(tx, segment.id);
     });
   }
 
@@ -235,7 +208,7 @@ export class Segments {
     for (const listener of this.#listeners) listener(tx, event);
   }
 
-  #present(row: SegmentRow): SegmentRecord {
+  present(row: SegmentRow): SegmentRecord {
     const { lists, contacts } = this.deps;
     return present(FIELDS, {
       ...row,

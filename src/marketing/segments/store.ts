@@ -1,27 +1,18 @@
 /** SQL of segments. */
-import { and, count, desc, eq, inArray, type SQL } from 'drizzle-orm';
+import { count, eq, inArray, type SQL } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { recordStore } from '../../platform/database/record-store.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { type SegmentRow, segments } from './tables.ts';
+import { type SegmentRow, segments as table } from './tables.ts';
 
-const one = (read: Tx, where: SQL | undefined): SegmentRow | undefined =>
-  read.select().from(segments).where(where).get();
-
-export function findSegment(read: Tx, project_id: number, public_id: string): SegmentRow | undefined {
-  return one(read, and(eq(segments.project_id, project_id), eq(segments.public_id, public_id)));
-}
-
-/** Of whatever project. */
-export function findAnySegment(read: Tx, public_id: string): SegmentRow | undefined {
-  return one(read, eq(segments.public_id, public_id));
-}
+export const segments = recordStore<SegmentRow>(table);
 
 export function listSegmentsById(read: Tx, ids: readonly number[]): SegmentRow[] {
   if (ids.length === 0) return [];
   return read
     .select()
-    .from(segments)
-    .where(inArray(segments.id, [...ids]))
+    .from(table)
+    .where(inArray(table.id, [...ids]))
     .all();
 }
 
@@ -33,34 +24,14 @@ interface Of {
 
 // Each by an index of its own: the list's is of one project.
 const isOf = ({ project_id, list_id }: Of): SQL =>
-  list_id === null ? eq(segments.project_id, project_id) : eq(segments.list_id, list_id);
-
-const newestFirst = (read: Tx, where: SQL | undefined) =>
-  read.select().from(segments).where(where).orderBy(desc(segments.id));
-
-/** Newest first. */
-export function listSegmentsCalled(read: Tx, project_id: number, name: string): SegmentRow[] {
-  return newestFirst(read, and(eq(segments.project_id, project_id), eq(segments.name, name))).all();
-}
+  list_id === null ? eq(table.project_id, project_id) : eq(table.list_id, list_id);
 
 /** Newest first. */
 export function listSegments(read: Tx, of: Of, page: { limit: number; offset: number }): SegmentRow[] {
-  return newestFirst(read, isOf(of)).limit(page.limit).offset(page.offset).all();
+  return segments.list(read, isOf(of), page);
 }
 
 export function countSegments(read: Tx, of: Of): number {
   if (of.list_id === null) return readRowCount(read, { list: 'segments', project_id: of.project_id });
-  return read.select({ n: count() }).from(segments).where(isOf(of)).get()?.n ?? 0;
-}
-
-export function insertSegment(tx: Tx, row: Omit<SegmentRow, 'id'>): SegmentRow {
-  return tx.insert(segments).values(row).returning().get();
-}
-
-export function updateSegment(tx: Tx, id: number, changes: Partial<Omit<SegmentRow, 'id'>>): SegmentRow {
-  return tx.update(segments).set(changes).where(eq(segments.id, id)).returning().get();
-}
-
-export function deleteSegment(tx: Tx, id: number): void {
-  tx.delete(segments).where(eq(segments.id, id)).run();
+  return read.select({ n: count() }).from(table).where(isOf(of)).get()?.n ?? 0;
 }
