@@ -3,7 +3,7 @@ import { and, count, desc, eq, getTableName, isNotNull, notInArray, or, type SQL
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
-import { rawGet } from '../platform/database/raw-sql.ts';
+import { type RecordStore, recordStore } from '../platform/database/record-store.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 
 /** A row of a sequence or a broadcast, as far as they are alike. */
@@ -43,13 +43,7 @@ interface Filter<Row extends CampaignRow> {
   status?: Row['status'] | undefined;
 }
 
-export interface CampaignStore<Row extends CampaignRow> {
-  find(read: Tx, project_id: number, public_id: string): Row | null;
-  /** Of whatever project. */
-  findAny(read: Tx, public_id: string): Row | null;
-  findById(read: Tx, id: number): Row | null;
-  /** Newest first. */
-  listCalled(read: Tx, project_id: number, name: string): Row[];
+export interface CampaignStore<Row extends CampaignRow> extends Omit<RecordStore<Row>, 'list' | 'update'> {
   /** Newest first. */
   list(read: Tx, filter: Filter<Row>, page: { limit: number; offset: number }): Row[];
   count(read: Tx, filter: Filter<Row>): number;
@@ -61,7 +55,6 @@ export interface CampaignStore<Row extends CampaignRow> {
   listHeld(read: Tx, project_id: number | null): Row[];
   /** Those of all projects that are paused, but not by hand, nor as their project moved, nor by a restore. */
   listPausedByThemselves(read: Tx): Row[];
-  insert(tx: Tx, row: Omit<Row, 'id'>): Row;
   update(tx: Tx, id: number, changes: Partial<Omit<Row, 'id'>> | CampaignChanges): Row;
 }
 
@@ -81,20 +74,14 @@ export function campaignStore<Row extends CampaignRow>(
 ): CampaignStore<Row> {
   const { id, project_id, status } = table;
   const list_name = getTableName(table);
-  const rowBy = <Params extends [...(number | string)[]]>(where: string) =>
-    rawGet<Row, Params>(`SELECT * FROM ${list_name} WHERE ${where}`, table);
+  const records = recordStore<Row>(table);
   const matches = (of: Filter<Row>): SQL | undefined =>
     and(eq(project_id, of.project_id), of.status === undefined ? undefined : eq(status, of.status));
   const select = (read: Tx, where: SQL | undefined) =>
     read.select().from<SQLiteTable>(table).where(where).orderBy(desc(id));
   return {
-    find: rowBy('project_id = ? AND public_id = ?'),
-    findAny: rowBy('public_id = ?'),
-    findById: rowBy('id = ?'),
-    listCalled: (read, of_project, name) =>
-      select(read, and(eq(project_id, of_project), eq(table.name, name))).all() as Row[],
-    list: (read, filter, page) =>
-      select(read, matches(filter)).limit(page.limit).offset(page.offset).all() as Row[],
+    ...records,
+    list: (read, filter, page) => records.list(read, matches(filter), page),
     count(read, filter) {
       if (filter.status === undefined)
         return readRowCount(read, { list: list_name, project_id: filter.project_id });
@@ -113,7 +100,6 @@ export function campaignStore<Row extends CampaignRow>(
       const by_itself = notInArray(table.pause_reason, ['manual', 'moved', 'restored']);
       return select(read, and(is_open, sql`${status} = 'paused'`, by_itself)).all() as Row[];
     },
-    insert: (tx, row) => tx.insert<SQLiteTable>(table).values(row).returning().get() as Row,
     update: (tx, of, changes) =>
       tx.update<SQLiteTable>(table).set(changes).where(eq(id, of)).returning().get() as Row,
   };

@@ -13,10 +13,10 @@ import type { Templates } from '../mail/templates/service.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import { isUlid, newId } from '../platform/host/ids.ts';
+import { newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { Records } from '../platform/http/records.ts';
 import type { JobQueue } from '../platform/jobs/engine.ts';
-import { createNaming, type Naming } from '../platform/words/naming.ts';
 import type { Problem, ReadinessFacts } from './campaign-readiness.ts';
 import type { CampaignRow, CampaignStore, EndedStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
@@ -53,16 +53,18 @@ export abstract class Campaigns<
   Seen,
   Unstarted extends keyof Row,
   Deps extends CampaignDeps = CampaignDeps,
-> {
+> extends Records<Row, Seen> {
   /** What one is called, in messages and on the audit trail. */
   abstract readonly what: 'sequence' | 'broadcast';
   /** What it is once it is over: found by its name only where no other fits. */
   protected abstract readonly over: readonly Row['status'][];
-  abstract readonly rows: CampaignStore<Row>;
-  protected readonly deps: Deps;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(
+    protected readonly deps: Deps,
+    readonly rows: CampaignStore<Row>,
+    noun: 'Sequence' | 'Broadcast',
+  ) {
+    super({ ...deps, rows, noun, lister: `satchel ${noun.toLowerCase()} list --project REF` });
   }
 
   protected abstract presentAll(rows: readonly Row[]): Seen[];
@@ -91,46 +93,14 @@ export abstract class Campaigns<
     });
   }
 
-  /** Throws AppError `not_found`. */
-  get(project_id: number, public_id: string): Seen {
-    return this.present(this.require(project_id, public_id));
-  }
-
-  protected present(row: Row): Seen {
+  present(row: Row): Seen {
     const [seen] = this.presentAll([row]);
-    if (!seen) throw this.#missing();
+    if (!seen) throw notFound('Campaign');
     return seen;
   }
 
-  /** The row of one. Throws AppError `not_found`, for another project's too. */
-  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): Row {
-    const row = isUlid(public_id) ? this.rows.find(read, project_id, public_id.toUpperCase()) : undefined;
-    if (!row) throw this.#missing();
-    return row;
-  }
-
-  /** Of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(public_id: string): Row {
-    const row = this.rows.findAny(this.deps.database.read, public_id.toUpperCase());
-    if (!row) throw this.#missing(`satchel ${this.what} list --project REF`);
-    return row;
-  }
-
-  #missing(look?: string): AppError {
-    return notFound(this.what === 'sequence' ? 'Sequence' : 'Broadcast', look);
-  }
-
-  /** How the shell finds them. */
-  naming(): Naming {
-    const { database } = this.deps;
-    return createNaming(
-      this.what,
-      {
-        byId: (id) => this.rows.findAny(database.read, id) ?? undefined,
-        called: (project_id, name) => this.rows.listCalled(database.read, project_id, name),
-      },
-      ({ public_id, status }) => ({ key: public_id, id: public_id, is_over: this.over.includes(status) }),
-    );
+  protected override isOver({ status }: Row): boolean {
+    return this.over.includes(status);
   }
 
   /** Throws AppError `conflict` unless one has one of these statuses. */

@@ -87,10 +87,13 @@ interface BroadcastDeps extends CampaignDeps {
 
 export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof typeof UNSENT, BroadcastDeps> {
   readonly what = 'broadcast';
-  readonly rows = store.rows;
   protected readonly ended = recipients.ended;
   protected readonly over = ['sent', 'cancelled'] as const;
   protected readonly unstarted = UNSENT;
+
+  constructor(deps: BroadcastDeps) {
+    super(deps, store.rows, 'Broadcast');
+  }
 
   /* --- Writing ----------------------------------------------------------------------------------------------------- */
 

@@ -43,17 +43,23 @@ export type { SequenceRecord } from './schemas.ts';
 /** What becomes of one once it runs. */
 const NOT_STARTED = { status: 'draft', pause_reason: null, job_id: null, bounces_since: null } as const;
 
+type SequenceDeps = CampaignDeps & { going_on: Pick<GoingOn, 'retime'> };
+
 export class Sequences extends Campaigns<
   SequenceRow,
   SequenceRecord,
   keyof typeof NOT_STARTED,
-  CampaignDeps & { going_on: Pick<GoingOn, 'retime'> }
+  SequenceDeps
 > {
   readonly what = 'sequence';
-  readonly rows = store.rows;
   protected readonly ended = rows.ended;
   protected readonly over = ['finished'] as const;
   protected readonly unstarted = NOT_STARTED;
+
+  constructor(deps: SequenceDeps) {
+    super(deps, store.rows, 'Sequence');
+  }
+
   /**
    * Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict`
    * (list_archived).
