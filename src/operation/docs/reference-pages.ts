@@ -27,7 +27,7 @@ export function overviewPage(reference: Reference): string {
   );
   const content = html`<h1>API reference</h1>
 ${markdown(reference.description)}
-<ul class="doors"><li><a href="/docs/guide/limits">Errors, pages and limits</a></li><li><a href="/docs/openapi.json">OpenAPI document</a></li><li><a href="/docs/satchel.ts">Client for TypeScript</a></li></ul>
+<ul class="doors"><li><a href="/docs/guide/limits">Errors, pages and limits</a></li><li><a href="/docs/try">Requests to try in the page</a></li><li><a href="/docs/openapi.json">OpenAPI document</a></li><li><a href="/docs/satchel.ts">Client for TypeScript</a></li></ul>
 ${joined(groups)}`;
   const headings = reference.groups.map(({ name }) => ({ id: `/${encodeURIComponent(name)}`, title: name }));
   const [first] = reference.groups;

@@ -14,6 +14,7 @@ import { PAGE_SCRIPT } from './page-script.ts';
 import { type Reference, readReference } from './reference.ts';
 import { groupPage, overviewPage } from './reference-pages.ts';
 import { createDocsSearch } from './search.ts';
+import { tryRoutes } from './try-page.ts';
 
 /** Of what is looked for in the guides and endpoints, no more is read. */
 const MAX_WORDS_CHARS = 200;
@@ -92,6 +93,7 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
       },
       'guide',
     ),
+    ...tryRoutes(page, answerFile),
     page('/docs/search', 'The search of guides and endpoints', async ({ url }) => {
       const words = (new URL(url).searchParams.get('q') ?? '').trim().slice(0, MAX_WORDS_CHARS);
       return htmlResponse(200, await searchPages(words));
