@@ -4,7 +4,7 @@
  * of `satchel client typescript` has.
  */
 import { join } from 'node:path';
-import { describeApi } from '../src/app/describe-api.ts';
+import { describeApi } from '../src/app/open-services.ts';
 import {
   type ApiDocument,
   type Operation,

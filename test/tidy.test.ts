@@ -262,8 +262,7 @@ const lightFirstLines: Rule = (sources) => {
       .filter((file) => file.path === path)
       .flatMap(importsOf)) {
       if (target === null || type_only || is_lazy) continue;
-      const is_light =
-        /^src\/([a-z-]+\.ts$|app\/(command-line|first-words)\.ts|platform\/(cli|host|http|mail|words)\/)/;
+      const is_light = /^src\/([a-z-]+\.ts$|app\/command-line\.ts|platform\/(cli|host|http|mail|words)\/)/;
       if (is_light.test(target)) seen.add(target);
       else complaints.push(`${path}:${line} has every verb load ${target}: import it where it is used`);
     }

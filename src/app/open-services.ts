@@ -1,5 +1,9 @@
-/** Opens the data directory for one verb. */
-import type { Config } from '../config.ts';
+/** An app where no server runs: for one verb, and for the OpenAPI document. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, loadConfig } from '../config.ts';
+import type { ApiDocument } from '../operation/client/document.ts';
 import type { CliHost } from '../platform/cli/cli.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { systemClock } from '../platform/host/clock.ts';
@@ -7,7 +11,7 @@ import { openDataDirectory } from '../platform/host/data-directory.ts';
 import { requireDatabase } from '../platform/host/database-file.ts';
 import { silentLogger } from '../platform/host/logger.ts';
 import { touchWakeFile } from '../platform/jobs/wake-file.ts';
-import { createServices, type Services } from './app.ts';
+import { createApp, createServices, type Services } from './app.ts';
 
 /** See `CliHost.open`. */
 export async function openServices(config: Config): ReturnType<CliHost<Services>['open']> {
@@ -29,4 +33,27 @@ export async function openServices(config: Config): ReturnType<CliHost<Services>
       await directory.close();
     },
   };
+}
+
+/** Reads it from an app that serves nothing, on a data directory that is gone afterwards. */
+export async function describeApi(): Promise<ApiDocument> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'satchel-api-'));
+  try {
+    const config = loadConfig({ SATCHEL_DATA_DIR: data_dir });
+    const directory = await openDataDirectory(config, { clock: systemClock });
+    const { handle, services } = createApp(config, {
+      ...directory,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    const response = await handle(new Request('http://localhost/docs/openapi.json'));
+    const document: ApiDocument = JSON.parse(await response.text());
+    await services.mailer.stop(0);
+    services.report_reader.stop();
+    services.beside.stop();
+    await directory.close();
+    return document;
+  } finally {
+    await rm(data_dir, { recursive: true });
+  }
 }

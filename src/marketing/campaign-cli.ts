@@ -3,7 +3,7 @@ import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
 import { namedVerbs } from '../platform/cli/verb.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Actor } from '../platform/http/callers.ts';
-import type { Naming } from '../platform/words/naming.ts';
+import type { Naming } from '../platform/words/phrases.ts';
 import { explainProblem, type Problem } from './campaign-readiness.ts';
 import { type MarketingServices, noteSecond } from './cli-services.ts';
 import type { KeyOwner } from './settings/service.ts';

@@ -5,7 +5,7 @@ import type { Actor } from '../platform/http/callers.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
 import { emailAddress, type Static, type TSchema, t, ulid } from '../platform/http/schema.ts';
 import { madeReply } from '../platform/http/second-names.ts';
-import type { Naming } from '../platform/words/naming.ts';
+import type { Naming } from '../platform/words/phrases.ts';
 import { marketingRoute } from './marketing-route.ts';
 import type { KeyOwner } from './settings/service.ts';
 

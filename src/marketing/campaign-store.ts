@@ -4,7 +4,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { type RecordStore, recordStore } from '../platform/database/record-store.ts';
-import { readRowCount } from '../platform/database/row-counts.ts';
+import { readRowCount } from '../platform/database/store.ts';
 
 /** A row of a sequence or a broadcast, as far as they are alike. */
 export interface CampaignRow {

@@ -4,7 +4,7 @@ import type { CliContext } from '../platform/cli/cli.ts';
 import { resolveNamed } from '../platform/cli/project-option.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { secondOfName } from '../platform/http/second-names.ts';
-import { isSecond, type Naming } from '../platform/words/naming.ts';
+import { isSecond, type Naming } from '../platform/words/phrases.ts';
 import type { Broadcasts } from './broadcasts/service.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Imports } from './imports/service.ts';

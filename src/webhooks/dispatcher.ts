@@ -7,8 +7,13 @@
 import { messageOf } from '../errors.ts';
 import { WEBHOOK_PATIENCE_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
-import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
-import { DATABASE_RETRY_MS, persist } from '../platform/database/persisting.ts';
+import {
+  DATABASE_RETRY_MS,
+  type Database,
+  mayPass,
+  persist,
+  type Tx,
+} from '../platform/database/database.ts';
 import { type Clock, monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';

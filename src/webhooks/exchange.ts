@@ -5,7 +5,7 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
-import { isUntrusted, TRUST_REMEDY } from '../platform/host/tls-trust.ts';
+import { isUntrusted, TRUST_REMEDY } from '../platform/http/hosts.ts';
 import { AnswerBody, type Said } from './answer-body.ts';
 
 /** What is sent, and where to. */

@@ -2,7 +2,6 @@
 import type { Projects } from '../access/projects/service.ts';
 import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../errors.ts';
 import { SWEEP_BATCH, WEBHOOK_PATIENCE_MS } from '../limits.ts';
-import type { AddressHolder } from '../platform/database/address-holders.ts';
 import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
@@ -14,6 +13,7 @@ import { type Page, type PageQuery, paginate } from '../platform/http/pagination
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { COUNTS_AS_DONE, inPieces, type Release } from '../platform/jobs/restore-hold.ts';
 import { isHeld } from '../platform/jobs/store.ts';
+import type { AddressHolder } from '../platform/mail/address.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { bodyOf } from './events.ts';

@@ -6,8 +6,8 @@ import {
   listAudit,
 } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import type { ActorKind } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';

@@ -2,7 +2,7 @@
 import { and, desc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawCount, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
 /** The key with this hash; made for every request of the data plane, so it is one seek in a unique index. */

@@ -4,7 +4,7 @@
  */
 import { isIP, isIPv4 } from 'node:net';
 import * as limits from '../../limits.ts';
-import { isPublicHost, PRIVATE_TLDS, unbracket } from '../../platform/http/public-hosts.ts';
+import { isPublicHost, PRIVATE_TLDS, unbracket } from '../../platform/http/hosts.ts';
 
 export type OriginType = 'domain' | 'android' | 'ios';
 

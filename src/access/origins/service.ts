@@ -1,8 +1,7 @@
 /** Origins of keys and global ones: adding, changing, removing, and which key accepts what. */
 import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { explainMissing } from '../../platform/database/foreign-keys.ts';
+import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { merge } from '../../platform/http/fields.ts';

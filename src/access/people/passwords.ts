@@ -3,7 +3,7 @@ import { domainToUnicode } from 'node:url';
 import { AppError, invalid } from '../../errors.ts';
 import { JUDGED_PASSWORD_CHARS, MIN_PASSWORD_SCORE } from '../../limits.ts';
 import { requireThreadDescriptors } from '../../platform/host/shortages.ts';
-import { loadArgon2 } from '../../platform/secrets/argon2.ts';
+import { loadArgon2 } from '../../platform/secrets/sealing.ts';
 import { scoreOf } from './password-strength.ts';
 import type { PersonRow } from './tables.ts';
 

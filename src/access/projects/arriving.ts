@@ -1,7 +1,6 @@
 /** A project on its way here (operation/transfers): nobody sees it until all of it has arrived. */
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawRun, rawValue } from '../../platform/database/raw-sql.ts';
-import { insertRecord } from '../../platform/database/records.ts';
+import { insertRecord, rawAll, rawRun, rawValue } from '../../platform/database/raw-sql.ts';
 import { arrivingLinkDomain } from './link-domains.ts';
 import { generateSlug } from './slugs.ts';
 import { findProjectBySlug } from './store.ts';

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import {

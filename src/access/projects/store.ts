@@ -5,7 +5,7 @@ import { and, asc, between, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { conflict } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import { type ProjectRow, projects } from './tables.ts';
 
 /** Nobody sees a project before all of it has arrived from another Satchel. */

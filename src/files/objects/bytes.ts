@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import { StoreFault } from '../../platform/files/s3-requests.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
 import {
+  type BlobStore,
   type ByteStore,
   bytesMissing,
   CONTENTS_MAX_BYTES,
   type Span,
   type StoreName,
-} from '../../platform/files/byte-store.ts';
-import { StoreFault } from '../../platform/files/s3-requests.ts';
-import type { S3Store } from '../../platform/files/s3-store.ts';
-import type { BlobStore } from '../../platform/files/store.ts';
+} from '../../platform/files/store.ts';
 import { readHold } from '../../platform/files/store-hold.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';

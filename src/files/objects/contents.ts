@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { type ByteStore, CONTENTS_MAX_BYTES, type Span } from '../../platform/files/byte-store.ts';
+import { type ByteStore, CONTENTS_MAX_BYTES, type Span } from '../../platform/files/store.ts';
 import { BlobUpload } from '../../platform/files/upload.ts';
 import { findContents } from './store.ts';
 

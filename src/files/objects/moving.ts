@@ -6,8 +6,7 @@
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { CONTENTS_MAX_BYTES, type StoreName } from '../../platform/files/byte-store.ts';
-import type { BlobStore } from '../../platform/files/store.ts';
+import { type BlobStore, CONTENTS_MAX_BYTES, type StoreName } from '../../platform/files/store.ts';
 import type { ObjectBytes, Pins } from './bytes.ts';
 import { findObject, isNoted, listToMove, noteRemovals, setStore, sumToMove } from './store.ts';
 import type { ObjectRow } from './tables.ts';

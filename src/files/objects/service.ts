@@ -3,11 +3,10 @@ import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '
 import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { StoreName } from '../../platform/files/byte-store.ts';
 import { csvTypeOf, declaredTypeOf, lacksCharset } from '../../platform/files/media-types.ts';
 import { readMultipart, tooLarge } from '../../platform/files/multipart.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
-import type { BlobStore } from '../../platform/files/store.ts';
+import type { BlobStore, StoreName } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';

@@ -11,9 +11,9 @@ import {
   rawValue,
   rawValues,
 } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
-import type { StoreName } from '../../platform/files/byte-store.ts';
-import { soughtName } from '../../platform/files/sought-name.ts';
+import { readRowCount } from '../../platform/database/store.ts';
+import type { StoreName } from '../../platform/files/store.ts';
+import { soughtName } from '../../platform/words/phrases.ts';
 import { type ObjectRow, objectLinkKeys, objects, storeRemovals } from './tables.ts';
 
 export type NewObject = Omit<ObjectRow, 'id' | 'sought_name' | 'missing_since'>;

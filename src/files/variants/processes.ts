@@ -1,7 +1,7 @@
 /** The server's side of the processes that make variants: a few at once, with bounded time and memory. */
 import { AppError } from '../../errors.ts';
 import { VARIANT_QUEUE_RETRY_AFTER_S } from '../../limits.ts';
-import { ownCommand } from '../../platform/host/own-executable.ts';
+import { ownCommand } from '../../platform/host/installed-service.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';
 import {

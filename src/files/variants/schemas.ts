@@ -1,7 +1,6 @@
 /** What a request may ask of a variant. */
 import { invalid } from '../../errors.ts';
-import { readParameters } from '../../platform/http/parameters.ts';
-import { oneOf, parse, type Static, t } from '../../platform/http/schema.ts';
+import { oneOf, parse, readParameters, type Static, t } from '../../platform/http/schema.ts';
 
 /** Decision: a variant's sides. */
 const MIN_VARIANT_SIDE_PX = 16;

@@ -13,8 +13,8 @@ import {
   VARIANT_QUEUE_RETRY_AFTER_S,
   VARIANT_REFUSAL_KEPT_MS,
 } from '../../limits.ts';
-import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
+import { bytesMissing } from '../../platform/files/store.ts';
 import { monotonicMs, SECOND_MS, systemClock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { letOthers } from '../../platform/host/waiting.ts';

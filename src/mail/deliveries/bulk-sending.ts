@@ -5,12 +5,11 @@
  */
 
 import { messageOf } from '../../errors.ts';
-import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
-import { persist } from '../../platform/database/persisting.ts';
-import { PieceSize } from '../../platform/database/piece-size.ts';
+import { type Database, mayPass, persist, type Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { sqliteErrorOf } from '../../platform/host/shortages.ts';
+import { PieceSize } from '../../platform/host/waiting.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, HELD, isHeld } from '../../platform/jobs/store.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';

@@ -7,7 +7,6 @@ import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
@@ -17,6 +16,7 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
 import { AT_ONCE, findJob, isHeld, listWaitingJobs } from '../../platform/jobs/store.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { recipientFieldsOf } from '../../platform/mail/raw-report.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';

@@ -6,7 +6,7 @@ import { writeTable } from '../../platform/cli/csv-output.ts';
 import { fieldsOf } from '../../platform/cli/fields.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun, OnProject, VerbSession } from '../../platform/cli/verb.ts';
-import { keyOrAsGiven, type Naming } from '../../platform/words/naming.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/words/phrases.ts';
 import { emailLogQuery } from './schemas.ts';
 import type { Emails } from './service.ts';
 

@@ -1,7 +1,7 @@
 /** The email log as clients see it. */
 
 import type { Tx } from '../../platform/database/database.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { type Page, paginate } from '../../platform/http/pagination.ts';

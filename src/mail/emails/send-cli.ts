@@ -10,7 +10,7 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import { isServed } from '../../platform/host/directory-lock.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { parse, requireAll, validate } from '../../platform/http/validation.ts';
-import { keyOrAsGiven, type Naming } from '../../platform/words/naming.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/words/phrases.ts';
 import { CONTENT_FIELDS, sendBody, sendResult } from './schemas.ts';
 import type { EmailRecord, Emails } from './service.ts';
 

@@ -1,6 +1,6 @@
 /** An inbox as it is written on the command line: `imaps://user:password@host[:port][/folder]`. */
 import { type FieldErrors, invalid } from '../../errors.ts';
-import { isLoopback } from '../../platform/host/loopback.ts';
+import { isLoopback } from '../../platform/http/hosts.ts';
 import {
   decodePart,
   isLinkLocal,

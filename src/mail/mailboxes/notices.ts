@@ -2,8 +2,8 @@
 import { conflict } from '../../errors.ts';
 import { SEND_ANSWER_MS } from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
 import { within } from '../../platform/host/waiting.ts';
+import { isLoopback, isLoopbackUrl } from '../../platform/http/hosts.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { type Outlet, type Outlets, type OutletsDeps, ownMessage } from './outlets.ts';

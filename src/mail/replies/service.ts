@@ -3,10 +3,10 @@
  * noted.
  */
 import { SWEEP_BATCH } from '../../limits.ts';
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import type { MailReply } from '../../platform/mail/mail-replies.ts';
 import { type EmailRow, type Emails, emailLife, isBulk, sentMails } from '../emails/service.ts';
 import type { ReplyRecord } from './schemas.ts';

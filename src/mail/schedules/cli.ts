@@ -6,8 +6,7 @@ import type { Cli } from '../../platform/cli/cli.ts';
 import { shellCaller } from '../../platform/cli/shell-actor.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import { namedVerbs, type OnProject, type VerbSession } from '../../platform/cli/verb.ts';
-import { keyOrAsGiven, type Naming } from '../../platform/words/naming.ts';
-import { counted } from '../../platform/words/phrases.ts';
+import { counted, keyOrAsGiven, type Naming } from '../../platform/words/phrases.ts';
 import { CONTENT_FIELDS, FIELDS, newSchedule, type ScheduleRecord, scheduleChanges } from './schemas.ts';
 import type { Schedules } from './service.ts';
 

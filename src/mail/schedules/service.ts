@@ -14,7 +14,7 @@ import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
 import { inPieces, type Release } from '../../platform/jobs/restore-hold.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { createNaming, type Naming } from '../../platform/words/naming.ts';
+import { createNaming, type Naming } from '../../platform/words/phrases.ts';
 import { checkSchedule, mergeSchedule, readCron } from './rules.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {

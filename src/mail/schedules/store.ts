@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, gte, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawCount, rawGet, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import { jobs } from '../../platform/database/tables.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { emailSchedules, type LastStatus, type ScheduleRow } from './tables.ts';

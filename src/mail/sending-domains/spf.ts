@@ -3,7 +3,7 @@
  * all.
  */
 import { isIPv4, isIPv6 } from 'node:net';
-import { isLoopback } from '../../platform/host/loopback.ts';
+import { isLoopback } from '../../platform/http/hosts.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { isVerdict, MISSING, type RecordVerdict, recordsOf, unknown, wrong } from './record-judging.ts';
 

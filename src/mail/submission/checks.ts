@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
-import { isLoopback } from '../../platform/host/loopback.ts';
+import { isLoopback } from '../../platform/http/hosts.ts';
 import { describeCertificate, readPair } from './certificate.ts';
 
 const CHECK = 'SMTP server';

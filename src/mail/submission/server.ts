@@ -4,9 +4,9 @@ import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp
 import { messageOf } from '../../errors.ts';
 import { BlobStore } from '../../platform/files/store.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
-import { isLoopback } from '../../platform/host/loopback.ts';
 import { Turns } from '../../platform/host/turns.ts';
 import { createNetworkMatcher, networkOf } from '../../platform/http/client-ip.ts';
+import { isLoopback } from '../../platform/http/hosts.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import { type House, SubmissionConnection } from './connection.ts';
 import { receive } from './intake.ts';

@@ -7,7 +7,7 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { present } from '../../platform/http/fields.ts';
 import type { Static } from '../../platform/http/schema.ts';
-import { createNaming, type Naming } from '../../platform/words/naming.ts';
+import { createNaming, type Naming } from '../../platform/words/phrases.ts';
 import { MAKE_BODIES, PREVIEW } from './beside.ts';
 import { CompiledCache } from './compiled-cache.ts';
 import { checkTemplate, chooseSlug, refusalOfMarkdown } from './fields.ts';

@@ -6,8 +6,8 @@
 import { AppError } from '../../errors.ts';
 import type { AcceptBulk, NewEmail } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { PieceSize } from '../../platform/database/piece-size.ts';
 import { utcDay } from '../../platform/host/clock.ts';
+import { PieceSize } from '../../platform/host/waiting.ts';
 import { judge } from '../audience.ts';
 import {
   LOOK_AGAIN_MS,

@@ -4,7 +4,7 @@ import { pageQuery } from '../../platform/http/pagination.ts';
 import { recordRoutes } from '../../platform/http/record-routes.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import type { Naming } from '../../platform/words/naming.ts';
+import type { Naming } from '../../platform/words/phrases.ts';
 import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';

@@ -2,7 +2,6 @@
 
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS } from '../../platform/host/clock.ts';
@@ -10,6 +9,7 @@ import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import { countAudience } from '../audience.ts';
 import { type Problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';

@@ -12,13 +12,13 @@ import {
   MAX_TAG_CHARS,
 } from '../../limits.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
-import { readParameters } from '../../platform/http/parameters.ts';
 import {
   dateTime,
   named,
   nullable,
   oneOf,
   parse,
+  readParameters,
   type Static,
   t,
   text,

@@ -5,13 +5,13 @@
 
 import { invalid } from '../../errors.ts';
 import { COUNTED_MATCHES } from '../../limits.ts';
-import type { AddressHolder, HeldThing } from '../../platform/database/address-holders.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, monotonicMs, toIso } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, pageOf, startOf } from '../../platform/http/pagination.ts';
+import type { AddressHolder, HeldThing } from '../../platform/mail/address.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';

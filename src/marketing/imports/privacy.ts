@@ -1,7 +1,7 @@
 /** What imports hold about an address that did not get on the list, and forgetting it. */
 
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database } from '../../platform/database/database.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import { contactAddress } from '../contacts/service.ts';
 import { readAddress } from './addresses.ts';
 import { cellsOf } from './columns.ts';

@@ -2,7 +2,7 @@
 import type { Cli } from '../../platform/cli/cli.ts';
 import { formatFields, rowOf } from '../../platform/cli/tables.ts';
 import { namedVerbs } from '../../platform/cli/verb.ts';
-import { keyOrAsGiven } from '../../platform/words/naming.ts';
+import { keyOrAsGiven } from '../../platform/words/phrases.ts';
 import { type MarketingServices, noteSecond } from '../cli-services.ts';
 import { changes, creation, FIELDS } from './schemas.ts';
 import { type ListRecord, ownFormOf } from './service.ts';

@@ -3,7 +3,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
 import { recordStore } from '../../platform/database/record-store.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import { type contactCounts, contactLists, type ListRow } from './tables.ts';
 
 export const lists = recordStore<ListRow>(contactLists);

@@ -1,5 +1,5 @@
 /** What a reader would stumble over in a mail: links that lead nowhere, and no way to leave. Pure functions. */
-import { isLoopback } from '../../platform/host/loopback.ts';
+import { isLoopback } from '../../platform/http/hosts.ts';
 import { addressesOfHtml, addressesOfText } from './links.ts';
 import { ownLinks } from './merge-fields.ts';
 

@@ -2,7 +2,7 @@
 import type { Database } from '../../platform/database/database.ts';
 import { pageResponse, paragraphs } from '../../platform/http/pages.ts';
 import { openRoute, projectRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
-import { readerOf } from '../../platform/words/readers.ts';
+import { readerOf } from '../../platform/words/words.ts';
 import type { Previews } from './previews.ts';
 import { draft, draft_test, draft_test_sent, preview } from './schemas.ts';
 import type { Clicks, MarketingMail } from './service.ts';

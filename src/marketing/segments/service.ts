@@ -10,7 +10,7 @@ import { present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { Records } from '../../platform/http/records.ts';
 import { parse } from '../../platform/http/schema.ts';
-import type { Naming } from '../../platform/words/naming.ts';
+import type { Naming } from '../../platform/words/phrases.ts';
 import { countAudience } from '../audience.ts';
 import { type ContactFilter, type Contacts, contact_filter, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';

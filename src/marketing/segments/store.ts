@@ -2,7 +2,7 @@
 import { count, eq, inArray, type SQL } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { recordStore } from '../../platform/database/record-store.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import { type SegmentRow, segments as table } from './tables.ts';
 
 export const segments = recordStore<SegmentRow>(table);

@@ -6,8 +6,8 @@
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { AcceptBulk } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { PieceSize } from '../../platform/database/piece-size.ts';
 import { DAY_MS, utcDay } from '../../platform/host/clock.ts';
+import { PieceSize } from '../../platform/host/waiting.ts';
 import {
   LOOK_AGAIN_MS,
   MAILS_AHEAD,

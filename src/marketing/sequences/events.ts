@@ -1,8 +1,8 @@
 /** Product events: what apps say that a contact did. Of each event of a contact, the last time counts. */
 import { AppError, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import { type ContactRow, type Contacts, EVENT_SLUG } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { type EventRow, findEvent, listEventNamesSince, listEventsOf, saveEvent } from './store.ts';

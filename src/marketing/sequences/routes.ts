@@ -3,7 +3,7 @@ import { invalid } from '../../errors.ts';
 import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t, ulid } from '../../platform/http/schema.ts';
-import type { Naming } from '../../platform/words/naming.ts';
+import type { Naming } from '../../platform/words/phrases.ts';
 import { type CampaignRoutes, campaignRoutes, test_body } from '../campaign-routes.ts';
 import { type ContactFilter, NOT_BOTH } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';

@@ -1,13 +1,13 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import { explainBrake } from '../campaign-life.ts';
 import { explainProblem, type Problem, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';

@@ -4,7 +4,7 @@ import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
+import { isLoopback, isLoopbackUrl } from '../../platform/http/hosts.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { type KeyOwner, MarketingKeys } from './keys.ts';
 import { type Lack, outletLacks, senderLacks } from './lacks.ts';

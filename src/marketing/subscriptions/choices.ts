@@ -2,7 +2,7 @@
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { Html, html } from '../../platform/http/pages.ts';
-import type { Reader } from '../../platform/words/readers.ts';
+import type { Reader } from '../../platform/words/words.ts';
 import { type ContactRow, type Contacts, isPaused } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';

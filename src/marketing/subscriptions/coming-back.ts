@@ -1,7 +1,8 @@
 /** Who had left and signs up again: what came of it, and the click that brings them back. */
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
+
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import { type ContactRow, hasLeftByChoice } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';

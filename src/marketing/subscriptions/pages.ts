@@ -1,7 +1,6 @@
 /** What the public pages say and hold, past the one where people sign up. Pure functions: their previews are made by the same. */
 import { type Html, html, paragraphs } from '../../platform/http/pages.ts';
-import type { Reader } from '../../platform/words/readers.ts';
-import type { Words } from '../../platform/words/words.ts';
+import type { Reader, Words } from '../../platform/words/words.ts';
 import { type Choices, choicesForm } from './choices.ts';
 
 export interface Page {

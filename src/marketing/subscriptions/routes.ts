@@ -16,7 +16,7 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
-import { type Reader, readerOf } from '../../platform/words/readers.ts';
+import { type Reader, readerOf } from '../../platform/words/words.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Clicks } from '../mails/service.ts';
 import { lookOf } from './brand.ts';

@@ -7,12 +7,12 @@
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, invalid } from '../../errors.ts';
 import type { Emails } from '../../mail/emails/service.ts';
-import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import type { DurableRates, Rate } from '../../platform/http/rate-limit.ts';
 import { forgetPayload, listOpenJobsWith, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import type { AddressHolder } from '../../platform/mail/address.ts';
 import {
   barOf,
   type ContactRow,

@@ -2,7 +2,7 @@
 import type { FieldErrors } from '../../errors.ts';
 import { MAX_ADDRESS_CHARS, MAX_FORM_NAME_CHARS } from '../../limits.ts';
 import { Html, html, type PageLook } from '../../platform/http/pages.ts';
-import type { Reader } from '../../platform/words/readers.ts';
+import type { Reader } from '../../platform/words/words.ts';
 import { TRAP_FIELD } from '../lists/service.ts';
 import { lookOf } from './brand.ts';
 import type { Page } from './pages.ts';

@@ -10,7 +10,7 @@ import {
 import { pageResponse, seeOther } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
-import { type Reader, readerOf } from '../../platform/words/readers.ts';
+import { type Reader, readerOf } from '../../platform/words/words.ts';
 import { TRAP_FIELD } from '../lists/service.ts';
 import { lookOf } from './brand.ts';
 import { thanksPage } from './pages.ts';

@@ -2,7 +2,7 @@
 import { and, desc, eq, gte } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 import type { Departed } from './schemas.ts';
 import { type SuppressionKind, type SuppressionRow, suppressionImports, suppressions } from './tables.ts';
 

@@ -18,8 +18,13 @@ import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
-import { makeFolder } from '../../platform/host/folders.ts';
-import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
+import {
+  makeFolder,
+  publish,
+  refuseExisting,
+  requireRoom,
+  withScratch,
+} from '../../platform/host/folders.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import { BackupWriter, backupFolder, DATABASE, STORED, storedLine } from './format.ts';
 import {

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { type FieldErrors, invalid } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { readMeta, writeMeta } from '../../platform/database/meta.ts';
+import { readMeta, writeMeta } from '../../platform/database/store.ts';
 import { type Clock, HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { nullable, parse, type Static, t } from '../../platform/http/schema.ts';

@@ -11,7 +11,7 @@ import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { letOthers, type OnProgress } from '../../platform/host/waiting.ts';
-import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
+import type { KeyDemand } from '../../platform/secrets/master-key-source.ts';
 import type { BackupReader } from './format.ts';
 import { DATABASE, STORED } from './format.ts';
 import {

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { ArchiveStream } from '../../platform/files/archive-source.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
-import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
+import { makeScratch, requireRoom, withScratch } from '../../platform/host/folders.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import { BackupReader } from './format.ts';

@@ -3,8 +3,11 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import type { Config } from '../../config.ts';
 import { readMetaValue } from '../../platform/database/plain-connection.ts';
 import { type Finding, ok, problem } from '../../platform/host/health-check.ts';
-import { judgeMasterKey } from '../../platform/secrets/master-key-fit.ts';
-import { masterKeySourceOf, warnOfKeyFileMode } from '../../platform/secrets/master-key-source.ts';
+import {
+  judgeMasterKey,
+  masterKeySourceOf,
+  warnOfKeyFileMode,
+} from '../../platform/secrets/master-key-source.ts';
 import { dataKeyIdOf, type MasterKey, unwrapDataKey } from '../../platform/secrets/sealing.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 import { listSealedColumns, listSealedValues } from './store.ts';

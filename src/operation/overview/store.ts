@@ -2,7 +2,7 @@
 import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
+import { readRowCount } from '../../platform/database/store.ts';
 
 /** `?1` is a JSON array of project ids, or null for all. Counters of no project have 0. */
 const IN_SCOPE = '(?1 IS NULL AND project_id > 0 OR project_id IN (SELECT value FROM json_each(?1)))';

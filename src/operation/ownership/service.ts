@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { OWNER_BEAT_MS, OWNER_GONE_MS, STORE_RETRY_AFTER_S } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { writeMeta } from '../../platform/database/meta.ts';
+import { writeMeta } from '../../platform/database/store.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { newHold, readHold, STORE_HOLD, STORE_OWNED } from '../../platform/files/store-hold.ts';

@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts';
 import { conflict } from '../../errors.ts';
 import { OWNER_BEAT_MS, STORE_HOLD_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { readMeta } from '../../platform/database/meta.ts';
+import { readMeta } from '../../platform/database/store.ts';
 import { PassingFault, StoreFault } from '../../platform/files/s3-requests.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import { STORE_OWNED } from '../../platform/files/store-hold.ts';

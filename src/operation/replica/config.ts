@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
-import { accountName } from '../../platform/host/user-accounts.ts';
+import { accountName } from '../../platform/host/ownership.ts';
 import type { S3Place } from '../../store-place.ts';
 import { socketPathOf } from './litestream.ts';
 

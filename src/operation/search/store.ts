@@ -7,7 +7,7 @@ import type { SQLQueryBindings } from 'bun:sqlite';
 import { SEARCH_ROWS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type AllSql, rawAll } from '../../platform/database/raw-sql.ts';
-import { soughtName } from '../../platform/files/sought-name.ts';
+import { soughtName } from '../../platform/words/phrases.ts';
 
 /** Which project a row is of. */
 interface InProject {

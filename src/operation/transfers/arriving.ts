@@ -4,10 +4,10 @@
  */
 
 import { AppError } from '../../errors.ts';
-import { CONTENTS_MAX_BYTES } from '../../platform/files/byte-store.ts';
-import { soughtName } from '../../platform/files/sought-name.ts';
+import { CONTENTS_MAX_BYTES } from '../../platform/files/store.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { HELD } from '../../platform/jobs/store.ts';
+import { soughtName } from '../../platform/words/phrases.ts';
 import { NAMES, type Numbered } from './inventory-tables.ts';
 import { type Going, isNumbered, type Row, type Value } from './rows-store.ts';
 import type { Named, Standing } from './store.ts';

@@ -5,7 +5,7 @@
 import { AppError } from '../../errors.ts';
 import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { isUlid } from '../../platform/host/ids.ts';
-import { refusalOfTarget } from '../../platform/http/public-hosts.ts';
+import { refusalOfTarget } from '../../platform/http/hosts.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { hasControls } from '../../platform/mail/header-text.ts';
 import { words } from './inventory-tables.ts';

@@ -15,8 +15,8 @@ import { type Outlet, STANDARD_OUTPUT } from '../../platform/files/archive-write
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
+import { publish, refuseExisting, withScratch } from '../../platform/host/folders.ts';
 import { asCallerAt } from '../../platform/host/ownership.ts';
-import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
 import { letOthers, type OnProgress } from '../../platform/host/waiting.ts';
 import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';

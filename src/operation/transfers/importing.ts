@@ -7,17 +7,16 @@ import { findArrived, insertArriving, lostLinkDomains, showArriving } from '../.
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Tx } from '../../platform/database/database.ts';
-import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
-import { insertRecord } from '../../platform/database/records.ts';
-import type { ByteStore } from '../../platform/files/byte-store.ts';
+import { isOfMissingRow, type Tx } from '../../platform/database/database.ts';
+import { insertRecord } from '../../platform/database/raw-sql.ts';
 import { lacksCharset } from '../../platform/files/media-types.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
+import type { ByteStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
-import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
+import { requireRoom } from '../../platform/host/folders.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { requireRoom } from '../../platform/host/scratch.ts';
+import { sqliteErrorOf } from '../../platform/host/shortages.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { Arrival, namedBy, type Range } from './arriving.ts';
 import {

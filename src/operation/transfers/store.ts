@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
-import type { StoreName } from '../../platform/files/byte-store.ts';
+import type { StoreName } from '../../platform/files/store.ts';
 import { HELD } from '../../platform/jobs/store.ts';
 
 /* --- Of one committed state, as it is exported ------------------------------------------------------------------- */

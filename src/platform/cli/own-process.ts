@@ -2,8 +2,7 @@
 import { setPriority } from 'node:os';
 import { isatty } from 'node:tty';
 import { addToEnvironment, processEnvironment } from '../../config.ts';
-import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
-import { beginAnew } from '../host/own-executable.ts';
+import { beginAnew, findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
 import { actAsOwner } from '../host/ownership.ts';
 import type { CliProcess } from './cli.ts';
 import { coloured, uncoloured } from './colour.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { notFound } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
-import { findNamed, type Named, type Naming } from '../words/naming.ts';
+import { findNamed, type Named, type Naming } from '../words/phrases.ts';
 import { type Options, textOption, UsageError } from './options.ts';
 
 /** The project that `--project` names. Throws AppError `not_found`. */

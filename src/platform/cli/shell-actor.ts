@@ -1,7 +1,7 @@
 /** Who runs a command, for the audit trail. */
 import { userInfo } from 'node:os';
 import type { Note } from '../database/audit-trail.ts';
-import { accountName } from '../host/user-accounts.ts';
+import { accountName } from '../host/ownership.ts';
 import type { Actor } from '../http/callers.ts';
 import type { ProjectCaller, ProjectRef } from '../http/routes.ts';
 

@@ -6,7 +6,7 @@ import type { Note } from '../database/audit-trail.ts';
 import type { FieldList } from '../http/fields.ts';
 import type { Page, PageQuery } from '../http/pagination.ts';
 import { requireAll, validate } from '../http/validation.ts';
-import type { Naming } from '../words/naming.ts';
+import type { Naming } from '../words/phrases.ts';
 import type { Cli, CliResult, CliSession } from './cli.ts';
 import {
   addChangeOptions,

@@ -4,11 +4,11 @@ import { Database as Sqlite, type Statement } from 'bun:sqlite';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
-import { AppError } from '../../errors.ts';
+import { AppError, notFound } from '../../errors.ts';
 import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
-import { diskFailureOf, sqliteErrorOf } from '../host/disk-failures.ts';
 import { DISK_BOUNDS_S, Histogram, Tally } from '../host/measures.ts';
+import { diskFailureOf, sqliteErrorOf } from '../host/shortages.ts';
 import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
 
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
@@ -428,4 +428,34 @@ export function statement<T>(build: (tx: Tx) => T): (tx: Tx) => T {
     }
     return prepared;
   };
+}
+
+/** Whether SQLite refused a row because a row that it refers to is not there. */
+export function isOfMissingRow(error: unknown): boolean {
+  return sqliteErrorOf(error)?.code === 'SQLITE_CONSTRAINT_FOREIGNKEY';
+}
+
+/** For `catch`: AppError `not_found` where a row was deleted since it was looked up, else the error. */
+export function explainMissing(noun: string): (error: unknown) => never {
+  return (error) => {
+    throw isOfMissingRow(error) ? notFound(noun) : error;
+  };
+}
+
+/** While the disk is full or the database busy, what can't be written is tried again after this. */
+export const DATABASE_RETRY_MS = 1_000;
+
+/**
+ * Writes what came of outside work, such as a mail that a relay took: else it is done again. Tries again while the disk is full or
+ * the database busy, unless the server stops. Else throws.
+ */
+export async function persist<T>(write: () => Promise<T>, isStopping: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!mayPass(error) || isStopping()) throw error;
+      await Bun.sleep(DATABASE_RETRY_MS);
+    }
+  }
 }

@@ -82,6 +82,17 @@ export function rawHas<Params extends SQLQueryBindings[] = []>(
   return (tx, ...params) => prepared(tx).get(...params) !== null;
 }
 
+/** Inserts a row whose columns are known as it comes, by the names of its members, and returns its number. */
+export function insertRecord(
+  tx: Tx,
+  table: string,
+  row: Readonly<Record<string, string | number | null>>,
+): number {
+  const names = Object.keys(row);
+  const sql = `INSERT INTO ${table} (${names}) VALUES (${names.map(() => '?')}) RETURNING rowid AS id`;
+  return rawValue<number, (string | number | null)[]>(sql)(tx, ...Object.values(row)) ?? 0;
+}
+
 function preparedOf<Row extends object>(text: string) {
   return statement((tx) => tx.$client.query<Row, SQLQueryBindings[]>(text));
 }

@@ -14,9 +14,9 @@ import { promisify } from 'node:util';
 import { AppError, errorCodeOf } from '../../errors.ts';
 import { DISK_RETRY_AFTER_S } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
-import { describeDiskFailure } from '../host/disk-failures.ts';
 import type { Histogram } from '../host/measures.ts';
 import { asCallerAt } from '../host/ownership.ts';
+import { describeDiskFailure } from '../host/shortages.ts';
 import type { UploadSink } from './upload.ts';
 
 /** Bytes of an upload written at once: more gains nothing, and an upload holds two such buffers. */

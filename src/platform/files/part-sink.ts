@@ -1,8 +1,8 @@
 /** An upload on its way to an S3 store: one PUT if it fits, else parts. The store checks each hash. */
 import { AppError } from '../../errors.ts';
 import { STORE_MAX_PARTS, STORE_PART_BYTES } from '../../limits.ts';
-import { completionOf, refusalOf } from './s3-answers.ts';
 import { type S3Requests, StoreFault } from './s3-requests.ts';
+import { completionOf, refusalOf } from './s3-xml.ts';
 import type { UploadSink } from './upload.ts';
 
 /** Putting gigabytes of parts together takes some stores longer than anything else. */

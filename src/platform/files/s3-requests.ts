@@ -8,10 +8,9 @@ import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S } from '../../limits.ts';
 import type { S3Place, S3Settings } from '../../store-place.ts';
 import { monotonicMs } from '../host/clock.ts';
-import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
-import { type Refusal, refusalOf } from './s3-answers.ts';
+import { isUntrusted, TRUST_REMEDY } from '../http/hosts.ts';
 import { Slots } from './s3-slots.ts';
-import { readXml, type StoreXml } from './s3-xml.ts';
+import { type Refusal, readXml, refusalOf, type StoreXml } from './s3-xml.ts';
 
 /** Decision: deadlines of a request to the store: to connect, until the answer begins, and between bytes. */
 const STORE_CONNECT_TIMEOUT_MS = 5_000;

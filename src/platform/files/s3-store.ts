@@ -3,11 +3,11 @@
 import type { S3Settings } from '../../store-place.ts';
 import { type Clock, systemClock, toIso } from '../host/clock.ts';
 import { isUlid } from '../host/ids.ts';
-import type { ByteStore, Span } from './byte-store.ts';
 import { PartSink } from './part-sink.ts';
-import { type ListedKey, readKeys, readUploads, type UnfinishedUpload } from './s3-answers.ts';
 import { ConditionalKeys } from './s3-conditions.ts';
 import { S3Requests, type StoreAnswer, StoreFault, type StoreRequest } from './s3-requests.ts';
+import { type ListedKey, readKeys, readUploads, type UnfinishedUpload } from './s3-xml.ts';
+import type { ByteStore, Span } from './store.ts';
 import { BlobUpload } from './upload.ts';
 
 /** Decision: how long unfinished uploads are left alone in the store. */

@@ -1,7 +1,7 @@
 /** What a database says of its object store: which it is, and how long rowless keys must stay there. */
 import { STORE_HOLD_MS } from '../../limits.ts';
 import type { Tx } from '../database/database.ts';
-import { readMeta } from '../database/meta.ts';
+import { readMeta } from '../database/store.ts';
 
 /** The name of the value that says which store it owned last. Backups and replicas carry it along. */
 export const STORE_OWNED = 'store_owned';

@@ -9,8 +9,8 @@ import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
 import { masterKeySourceOf } from '../secrets/master-key-source.ts';
 import type { Clock } from './clock.ts';
 import { databasePathOf, hasDatabase } from './database-file.ts';
-import { sqliteErrorOf } from './disk-failures.ts';
 import { makeFolder } from './folders.ts';
+import { sqliteErrorOf } from './shortages.ts';
 
 export interface DataDirectory {
   database: Database;

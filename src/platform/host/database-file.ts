@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { isInstalled, SERVICE_PATHS } from './installed-service.ts';
-import { accountName } from './user-accounts.ts';
+import { accountName } from './ownership.ts';
 
 export function databasePathOf(data_dir: string): string {
   return join(data_dir, 'satchel.db');

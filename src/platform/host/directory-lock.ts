@@ -6,8 +6,8 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fchmodSync, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { conflict } from '../../errors.ts';
-import { sqliteErrorOf } from './disk-failures.ts';
 import { openOwn } from './ownership.ts';
+import { sqliteErrorOf } from './shortages.ts';
 
 interface DirectoryLock {
   release(): void;

@@ -5,7 +5,7 @@
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { type Note, noNote, recordAudit } from '../database/audit-trail.ts';
-import { isOfMissingRow } from '../database/foreign-keys.ts';
+import { isOfMissingRow } from '../database/database.ts';
 import { parseJsonObject, readBody, readSmallBody } from './body.ts';
 import { isConsoleRequest, readSessionCookie } from './browser.ts';
 import {
@@ -25,10 +25,9 @@ import {
 } from './callers.ts';
 import { requireHolding } from './capabilities.ts';
 import { ignoredNames } from './ignored-fields.ts';
-import { readParameters } from './parameters.ts';
 import type { Rate } from './rate-limit.ts';
 import type { Exchange, HttpDeps, Inputs, ProjectCaller, ProjectRef, SpecBase } from './routes.ts';
-import type { Static, TSchema } from './schema.ts';
+import { readParameters, type Static, type TSchema } from './schema.ts';
 import { allErrors, requireValid, type Validated, validate } from './validation.ts';
 
 /** A JSON body: two default email bodies, escaped, and variables (it grows with the email limit). */

@@ -5,7 +5,7 @@
 import type { Config } from '../../config.ts';
 import { forbidden, invalid } from '../../errors.ts';
 import { SESSION_ABSOLUTE_MS } from '../../limits.ts';
-import { isLoopback } from '../host/loopback.ts';
+import { isLoopback } from './hosts.ts';
 import type { RequestContext } from './routes.ts';
 
 /** Decision: what our own pages send with each request that changes something. */

@@ -1,7 +1,6 @@
 /** The page that tells of a failure. */
 import type { AppError, ErrorKind } from '../../errors.ts';
-import { ANYBODY, type Reader, waitInWords } from '../words/readers.ts';
-import type { Words } from '../words/words.ts';
+import { ANYBODY, type Reader, type Words, waitInWords } from '../words/words.ts';
 import { failureMessage } from './answers.ts';
 import { pageResponse, paragraphs } from './pages.ts';
 

@@ -6,7 +6,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
 import { DISK_RETRY_AFTER_S, MAX_IDEMPOTENCY_KEY_CHARS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../database/database.ts';
-import { rawSql } from '../database/raw-sql.ts';
+import { rawRun } from '../database/raw-sql.ts';
 import { idempotentAnswers } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
 import { countCodePoints, isPlainObject } from './schema.ts';
@@ -182,7 +182,7 @@ export class Idempotency {
   async sweep(): Promise<void> {
     const now = this.clock.now();
     const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
-    const sweepSome = (tx: Tx): number => deleteOutside.run(tx, from, to, SWEEP_BATCH);
+    const sweepSome = (tx: Tx): number => deleteOutside(tx, from, to, SWEEP_BATCH);
     while ((await this.database.writePiece(sweepSome)) === SWEEP_BATCH) {}
   }
 }
@@ -197,6 +197,6 @@ function failureOf({ value }: KeptAnswer): AppError {
 }
 
 // Two looks at the index: a DELETE with both conditions would go through the whole table.
-const deleteOutside = rawSql<never, [number, number, number]>(`
+const deleteOutside = rawRun<[from: number, to: number, limit: number]>(`
   DELETE FROM idempotent_answers WHERE (project_id, caller, idempotency_key) IN (
     SELECT project_id, caller, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`);

@@ -1,7 +1,6 @@
 /** Fields that no endpoint knows are ignored, but named in a Warning header, so that a typing error shows. */
 import { MAX_WARNED_FIELD_CHARS, MAX_WARNED_FIELDS } from '../../limits.ts';
-import { readParameters } from './parameters.ts';
-import type { TSchema } from './schema.ts';
+import { readParameters, type TSchema } from './schema.ts';
 
 /** Unknown query parameters of a list, and unknown fields at the top of a body, in their order. */
 export function ignoredNames(

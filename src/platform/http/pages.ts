@@ -1,6 +1,6 @@
 /** Small pages for people who follow a link: HTML that runs nothing of ours and loads nothing. */
 
-import { ANYBODY, type Reader } from '../words/readers.ts';
+import { ANYBODY, type Reader } from '../words/words.ts';
 
 /** Markup whose inserted values are escaped, unless they are markup themselves. */
 export class Html {

@@ -3,7 +3,7 @@ import { notFound } from '../../errors.ts';
 import type { Database, Tx } from '../database/database.ts';
 import type { RecordStore } from '../database/record-store.ts';
 import { isUlid } from '../host/ids.ts';
-import { createNaming, type Naming } from '../words/naming.ts';
+import { createNaming, type Naming } from '../words/phrases.ts';
 
 interface RecordKind<Row extends object> {
   database: Database;

@@ -34,9 +34,9 @@ import type {
   SessionCaller,
 } from './callers.ts';
 import type { Dialect } from './foreign.ts';
+import type { RouteDocs } from './openapi.ts';
 import type { RateLimiter, RateState } from './rate-limit.ts';
 import type { RequestMeasures } from './request-measures.ts';
-import type { RouteDocs } from './route-docs.ts';
 import { parse, type Static, type TSchema, t } from './schema.ts';
 
 /** `foreign`: paths that speak for another product's API; see foreign.ts. */

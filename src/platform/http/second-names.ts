@@ -1,5 +1,5 @@
 /** Two things of one name in a project are allowed, but seldom meant: whoever makes the second is told. */
-import { isSecond, type Naming } from '../words/naming.ts';
+import { isSecond, type Naming } from '../words/phrases.ts';
 import { Reply } from './routes.ts';
 
 /** The sentence at the shell. */

@@ -3,13 +3,12 @@
  * `run_at`. An enqueue, a task that ended or another process that wrote wakes it; it never polls.
  */
 import { messageOf } from '../../errors.ts';
-import { type Database, mayPass, type Tx } from '../database/database.ts';
-import { DATABASE_RETRY_MS, persist } from '../database/persisting.ts';
+import { DATABASE_RETRY_MS, type Database, mayPass, persist, type Tx } from '../database/database.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
-import { sqliteErrorOf } from '../host/disk-failures.ts';
 import type { EventLoopWatch } from '../host/event-loop.ts';
 import type { Logger } from '../host/logger.ts';
+import { sqliteErrorOf } from '../host/shortages.ts';
 import { until } from '../host/waiting.ts';
 import {
   AT_ONCE,

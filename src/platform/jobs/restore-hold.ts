@@ -4,8 +4,8 @@
  */
 import { listAudit } from '../database/audit-trail.ts';
 import type { Database, Tx } from '../database/database.ts';
-import { readMeta } from '../database/meta.ts';
 import { rawAll } from '../database/raw-sql.ts';
+import { readMeta } from '../database/store.ts';
 import type { JobRow } from '../database/tables.ts';
 import { toIso } from '../host/clock.ts';
 import type { Actor } from '../http/callers.ts';

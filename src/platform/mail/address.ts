@@ -1,6 +1,8 @@
 /** Email addresses: what Satchel takes as one, and their canonical form. */
+
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { MAX_ADDRESS_CHARS, MAX_LOCAL_PART_CHARS } from '../../limits.ts';
+import type { Tx } from '../database/database.ts';
 
 interface EmailAddress {
   /** `local@domain` with the domain in lower-case ASCII; the local part as given. */
@@ -46,4 +48,22 @@ export function parseAddress(text: string): EmailAddress | null {
   if (domain === null || !LOCAL.test(local)) return null;
   const address = `${local}@${domain}`;
   return address.length <= MAX_ADDRESS_CHARS ? { address, domain } : null;
+}
+
+/** One thing that a noun holds about an address. */
+export interface HeldThing {
+  /** As an export shows it, read now; null where it is gone by now. */
+  show(): unknown;
+  /** Deletes or empties it; `later` runs once that is on disk. Left out where it goes with the contacts or mails. */
+  forget?(tx: Tx, later: (work: () => Promise<void>) => void): void;
+}
+
+export interface AddressHolder {
+  /** Under what name an export shows it. */
+  name: string;
+  /**
+   * All that it holds, some at a time. Others have their turn in between, so each piece is read anew, takes a few milliseconds and
+   * may be empty.
+   */
+  find(owner: { id: number; public_id: string }, email: string): Iterable<readonly HeldThing[]>;
 }

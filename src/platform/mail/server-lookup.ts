@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { monotonicMs } from '../host/clock.ts';
-import { isLoopback } from '../host/loopback.ts';
+import { isLoopback } from '../http/hosts.ts';
 import type { Resolver } from './dns.ts';
 import { isLinkLocal, LINK_LOCAL } from './server-address.ts';
 

@@ -2,7 +2,7 @@
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
 import { isShortageCode } from '../host/shortages.ts';
-import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
+import { isUntrusted, TRUST_REMEDY } from '../http/hosts.ts';
 import { postponedOutcome, unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';

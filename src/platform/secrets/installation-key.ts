@@ -1,7 +1,7 @@
 /** A random key of this installation, sealed in its database: nobody else can make what is made with it. */
 import { randomBytes } from 'node:crypto';
 import { type Database, mayPass, type Tx } from '../database/database.ts';
-import { readMeta, writeMeta } from '../database/meta.ts';
+import { readMeta, writeMeta } from '../database/store.ts';
 import { type KeyRing, PLATFORM_SCOPE } from './key-ring.ts';
 
 const KEY_BYTES = 32;

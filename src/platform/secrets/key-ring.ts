@@ -5,7 +5,7 @@
 import { eq, like, or, type SQL, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
 import { type Database, statement, type Tx } from '../database/database.ts';
-import { readMeta, writeMeta } from '../database/meta.ts';
+import { readMeta, writeMeta } from '../database/store.ts';
 import { dataKeys } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
 import { letOthers } from '../host/waiting.ts';

@@ -1,11 +1,13 @@
 /**
- * Seals bytes with AES-256-GCM: values under a data key, data keys under the master key. Pure functions.
+ * Seals bytes with AES-256-GCM: values under a data key, data keys under the master key. Loads what makes keys of passphrases.
  * `key-ring.ts` keeps keys, and `master-key-source.ts` knows where the master key comes from.
  *
  * A random 96-bit nonce is safe for 2^32 messages under one key (NIST SP 800-38D, 8.3). A data key serves one
  * project's secrets, and a master key seals only data keys: both stay far below.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt } from 'node:crypto';
+import { AppError } from '../../errors.ts';
+import { asCaller } from '../host/ownership.ts';
 
 export interface MasterKey {
   /** 16 hex characters that name the key without telling anything of it. */
@@ -127,4 +129,26 @@ function decrypt(key: Uint8Array, payload: string, binding: readonly string[]): 
   } catch {
     return null;
   }
+}
+
+export type Argon2 = typeof import('@node-rs/argon2');
+
+/**
+ * Argon2id, by a native module, which a compiled executable unpacks into the temporary folder at first use. Throws AppError
+ * `unavailable`, which names the setting, where it can't be unpacked there or run.
+ */
+export async function loadArgon2(load: () => Argon2 | Promise<Argon2> = requireArgon2): Promise<Argon2> {
+  try {
+    return await load();
+  } catch (cause) {
+    const message =
+      'Passwords and passphrases need a folder for temporary files, and this one can not be used: set TMPDIR to a folder that exists, ' +
+      'that the user of this process may write to, and whose files may be run (not mounted with noexec).';
+    throw new AppError('unavailable', message, { cause });
+  }
+}
+
+/** At once, and as root where root acts as another user: who may write to the file that is unpacked runs code in this process. */
+function requireArgon2(): Argon2 {
+  return asCaller(() => require('@node-rs/argon2'));
 }

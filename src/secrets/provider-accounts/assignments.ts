@@ -2,8 +2,7 @@
 import type { ProjectCascade, ProjectRow, Projects } from '../../access/projects/service.ts';
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { explainMissing } from '../../platform/database/foreign-keys.ts';
+import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { type Actor, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginateAll } from '../../platform/http/pagination.ts';

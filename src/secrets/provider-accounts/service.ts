@@ -5,8 +5,7 @@
  */
 import { AppError, type FieldErrors, notFound } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { explainMissing } from '../../platform/database/foreign-keys.ts';
+import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { newId, readRef } from '../../platform/host/ids.ts';
 import {

@@ -6,8 +6,7 @@
 import type { ProjectCascade } from '../../access/projects/service.ts';
 import { AppError, collectErrors, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { explainMissing } from '../../platform/database/foreign-keys.ts';
+import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';

@@ -13,7 +13,7 @@ import { OWNER_GONE_MS } from '../../../src/limits.ts';
 import { examine } from '../../../src/operation/doctor/service.ts';
 import { readInstance, requireInstance } from '../../../src/operation/ownership/instance.ts';
 import { Ownership } from '../../../src/operation/ownership/service.ts';
-import { readMeta } from '../../../src/platform/database/meta.ts';
+import { readMeta } from '../../../src/platform/database/store.ts';
 import { S3Requests } from '../../../src/platform/files/s3-requests.ts';
 import { S3Store } from '../../../src/platform/files/s3-store.ts';
 import { STORE_HOLD, STORE_OWNED } from '../../../src/platform/files/store-hold.ts';

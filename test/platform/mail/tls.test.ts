@@ -1,6 +1,6 @@
 /** TLS and log-in of the mailer, against real TLS servers whose certificates are right, wrong or of an unknown authority. */
 import { afterEach, expect, test } from 'bun:test';
-import { isLoopback } from '../../../src/platform/host/loopback.ts';
+import { isLoopback } from '../../../src/platform/http/hosts.ts';
 import { createMailer, type Mailer } from '../../../src/platform/mail/mailer.ts';
 import type { SmtpRoute } from '../../../src/platform/mail/types.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';

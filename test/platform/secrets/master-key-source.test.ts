@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadArgon2 } from '../../../src/platform/secrets/argon2.ts';
 import {
   createKeyFile,
   createSalt,
@@ -29,7 +28,7 @@ import {
   warnOfKeyFileMode,
   writeNextKeyFile,
 } from '../../../src/platform/secrets/master-key-source.ts';
-import { createMasterKey, masterKeyOf } from '../../../src/platform/secrets/sealing.ts';
+import { createMasterKey, loadArgon2, masterKeyOf } from '../../../src/platform/secrets/sealing.ts';
 
 let folder = '';
 beforeEach(() => {

@@ -1,8 +1,7 @@
 /** The words that strangers read: each language has all of them, and each reader gets theirs. */
 import { describe, expect, test } from 'bun:test';
 import { LANGUAGES } from '../../../src/marketing/lists/tables.ts';
-import { readerOf, waitInWords } from '../../../src/platform/words/readers.ts';
-import { WORDS } from '../../../src/platform/words/words.ts';
+import { readerOf, WORDS, waitInWords } from '../../../src/platform/words/words.ts';
 
 /** Each text with where it stands. What has values put into it is filled with their names. */
 function textsOf(words: object, at = ''): Map<string, string> {

@@ -1,7 +1,15 @@
-/** Totals of lists, read from the counters that triggers keep, so that no page counts its whole table. */
+/** What the database says of itself: keys that belong to it as a whole, and totals of lists, which triggers keep, so that no page counts its table. */
 import { and, eq, type SQL, sql, sum } from 'drizzle-orm';
 import { statement, type Tx } from './database.ts';
-import { rowCounts } from './tables.ts';
+import { rawValue } from './raw-sql.ts';
+import { meta, rowCounts } from './tables.ts';
+
+// Written out: each mail and each sealed secret asks for one.
+export const readMeta = rawValue<string, [name: string]>('SELECT value FROM meta WHERE name = ?');
+
+export function writeMeta(tx: Tx, name: string, value: string): void {
+  tx.insert(meta).values({ name, value }).onConflictDoUpdate({ target: meta.name, set: { value } }).run();
+}
 
 const sumOf = (tx: Tx, of_facet?: SQL) =>
   tx

@@ -1,6 +1,6 @@
 /** How many items a piece takes: as many as a short time is enough for, by the clock of the last ones. */
 import { expect, test } from 'bun:test';
-import { PieceSize } from '../../../src/platform/database/piece-size.ts';
+import { PieceSize } from '../../../src/platform/host/waiting.ts';
 
 /** Pieces of items that each take so long. */
 const pieces = (size: PieceSize, item_ms: number, count: number): number[] =>

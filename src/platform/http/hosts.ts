@@ -1,8 +1,8 @@
-/** Which hosts may be reached by everybody, as far as a URL tells: plain http is for others. */
+/** Hosts: which are this machine, and which everybody may reach, as far as a name or a URL tells; and whose certificates nobody vouches for. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Decision: plain http may also name hosts below these TLDs, which nobody can register in public. */
+/** Decision: plain http, which is for hosts that not everybody reaches, may also name hosts below these TLDs, which nobody can register in public. */
 export const PRIVATE_TLDS: readonly string[] = ['localhost', 'local', 'test', 'internal', 'lan'];
 /** Ranges that are not routed on the internet: RFC 1918, 4193, 3927, 4291 and, for VPNs, 6598. */
 const PRIVATE_RANGES: readonly string[] = [
@@ -35,3 +35,28 @@ export function refusalOfTarget(address: string): string | null {
     ? `must begin with https://: plain http is for localhost, loopback and private addresses, and names that end in ${PRIVATE_TLDS.map((tld) => `.${tld}`).join(', ')}`
     : null;
 }
+
+/** Whether what is sent to this host stays on this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return (
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    name === '::1' ||
+    (isIP(name) === 4 && name.startsWith('127.'))
+  );
+}
+
+/** Whether a link leads its reader to the reader's own machine. */
+export function isLoopbackUrl(url: string): boolean {
+  return isLoopback(unbracket(new URL(url).hostname));
+}
+
+/** Whether a failure's code, of OpenSSL's, says that no trusted authority signed the certificate. */
+export function isUntrusted(code: string): boolean {
+  return /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code);
+}
+
+/** What helps, as a part of a sentence or one of its own. */
+export const TRUST_REMEDY =
+  'add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS';
