@@ -1,7 +1,6 @@
 /** Which settings a server tells the verbs beside it, and which source of settings wins. */
 import { resolve } from 'node:path';
-import { type Config, type ConfigFlags, type Environment, loadConfig } from './config.ts';
-import { VARIABLES } from './settings.ts';
+import { type Config, type ConfigFlags, type Environment, loadConfig, SETTINGS } from './config.ts';
 
 /** Each is a setting, or a file where _FILE follows the name. */
 export const STORE_KEYS = ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'];
@@ -84,7 +83,7 @@ function over(lower: Record<string, string>, upper: Environment): Record<string,
 }
 
 function isSetting(name: string): boolean {
-  return VARIABLES.includes(name);
+  return (SETTINGS as readonly string[]).includes(name);
 }
 
 /** An address may have a password in it. */

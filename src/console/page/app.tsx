@@ -2,11 +2,10 @@
 import { useEffect } from 'preact/hooks';
 import type { SignedIn } from './api.generated.ts';
 import { is_connected, reloads } from './api.ts';
-import { Banner } from './components/banner.tsx';
+import { Questions } from './components/dialog.tsx';
 import { PageView } from './components/page-view.tsx';
-import { Questions } from './components/questions.tsx';
 import { Shell } from './components/shell.tsx';
-import { SignInAgain } from './components/sign-in-again.tsx';
+import { SignInAgain } from './components/sign-in.tsx';
 import { Toasts } from './components/toast.tsx';
 import { askToSignIn, is_session_over, loadSession, person, useIsOpenPage } from './session.ts';
 
@@ -41,5 +40,14 @@ function WhileSignedIn({ person: who }: { person: SignedIn }) {
       </div>
       {is_over && <SignInAgain />}
     </>
+  );
+}
+
+/** Says that the server does not answer; it goes away by itself once it does. */
+export function Banner() {
+  return (
+    <div class="banner" role="alert">
+      Satchel does not answer. What is shown may be old; trying again every two seconds.
+    </div>
   );
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { mayWrite } from '../capabilities.ts';
-import { Declined } from './ask-first.ts';
+import { Declined } from './ask-first.tsx';
 import { readRefusal } from './refusal.ts';
 import { toast } from './toast.tsx';
 

@@ -1,5 +1,6 @@
 /** A link that looks like a button. Whoever may not open where it leads does not see it. */
 import type { ComponentChildren } from 'preact';
+import { addressOf, type Endpoint, type Input } from '../api.ts';
 import { mayOpen, placeOf } from '../capabilities.ts';
 import { BASE } from '../router.ts';
 
@@ -14,6 +15,21 @@ export function ButtonLink(props: {
   if (place && !mayOpen(place)) return null;
   return (
     <a class={['button', kind, is_small && 'small'].filter(Boolean).join(' ')} href={href}>
+      {children}
+    </a>
+  );
+}
+
+/** Saves what an endpoint answers as a file, which goes to the disk as it comes: what a script fetches is held in memory. */
+export function FileLink<E extends Endpoint>(props: {
+  endpoint: E;
+  input: Input<E>;
+  is_small?: boolean;
+  children: ComponentChildren;
+}) {
+  const { endpoint, input, is_small, children } = props;
+  return (
+    <a class={`button${is_small ? ' small' : ''}`} href={addressOf(endpoint, input)} download>
       {children}
     </a>
   );

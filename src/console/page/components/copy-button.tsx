@@ -25,3 +25,13 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     </button>
   );
 }
+
+/** A line for a shell, to be copied. */
+export function Command({ of }: { of: string }) {
+  return (
+    <p class="command">
+      <code>{of}</code>
+      <CopyButton text={of} label="Copy the command" />
+    </p>
+  );
+}

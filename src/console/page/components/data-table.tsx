@@ -7,8 +7,8 @@ import { setQuery, useQuery } from '../router.ts';
 import type { List } from '../use-list.ts';
 import { Empty } from './empty.tsx';
 import { ErrorBox } from './error-box.tsx';
+import { Skeleton } from './loaded.tsx';
 import { Pagination } from './pagination.tsx';
-import { Skeleton } from './skeleton.tsx';
 
 export interface Column<Row> {
   title: string;

@@ -1,8 +1,9 @@
 /** A dialog over the page, the browser's own: it keeps the focus inside, Escape closes it, and the focus goes back. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { usePath } from '../router.ts';
+import { asked, mayLeave } from './ask-first.tsx';
 import { Icon } from './icon.tsx';
-import { mayLeave } from './unsaved.tsx';
 
 export function Dialog({
   title,
@@ -50,5 +51,33 @@ export function Dialog({
       </div>
       <div class="dialog-body">{children}</div>
     </dialog>
+  );
+}
+
+/** The question that is asked at the moment, over the page. Whoever leaves the page has answered no. */
+export function Questions() {
+  const path = usePath();
+  useEffect(() => () => asked.value?.answer(false), [path]);
+  const question = asked.value;
+  if (!question) return null;
+  const { title, submit, decline = 'Cancel', tone, told, answer } = question;
+  return (
+    <Dialog title={title} onClose={() => answer(false)}>
+      <div class="stack-small">{told}</div>
+      <div class="form-buttons">
+        <button type="button" class={`button primary${tone ? ` ${tone}` : ''}`} onClick={() => answer(true)}>
+          {submit}
+        </button>
+        <button
+          type="button"
+          class="button quiet"
+          // biome-ignore lint/a11y/noAutofocus: of a dialog; whoever presses Enter twice has not read it.
+          autoFocus
+          onClick={() => answer(false)}
+        >
+          {decline}
+        </button>
+      </div>
+    </Dialog>
   );
 }

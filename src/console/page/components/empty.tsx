@@ -1,6 +1,6 @@
 /** Where there is nothing: says what would fill the place, with the button or the command that does. */
 import type { ComponentChildren } from 'preact';
-import { Command } from './command.tsx';
+import { Command } from './copy-button.tsx';
 import { Drawing, type DrawingName } from './drawing.tsx';
 
 export function Empty(props: {

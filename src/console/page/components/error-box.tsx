@@ -1,6 +1,6 @@
 /** What the API said, the way to where it is mended, and for who asks the command and the request's id, to find it by in the log. */
 import type { ApiError } from '../api.ts';
-import { Command } from './command.tsx';
+import { Command } from './copy-button.tsx';
 import { Mending } from './mending.tsx';
 import { readRefusal } from './refusal.ts';
 

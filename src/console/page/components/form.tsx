@@ -8,11 +8,11 @@ import { ApiError, reloadAll } from '../api.ts';
 import { mayWrite } from '../capabilities.ts';
 import { forgetEntries, useKeptEntries } from '../kept-entries.ts';
 import { trimUnseen } from './address.ts';
-import { Declined } from './ask-first.ts';
+import { Declined, mayLeave } from './ask-first.tsx';
 import { ErrorBox } from './error-box.tsx';
+import type { FieldList, GivenOf, ReadOf } from './fields.tsx';
 import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
 import { readRefusal } from './refusal.ts';
-import { mayLeave } from './unsaved.tsx';
 
 /** What was entered, by the names of the fields. */
 export class Entered {
@@ -74,6 +74,18 @@ export class Entered {
       .split(/[\n,]/)
       .map(trimUnseen)
       .filter((word) => word !== '');
+  }
+
+  /** What the fields of a list read, by their names. */
+  read<F extends FieldList>(fields: F, prefix = ''): ReadOf<F> {
+    const read = Object.entries(fields).map(([name, field]) => [name, field?.read(this, prefix + name)]);
+    return Object.fromEntries(read) as ReadOf<F>; // Field by field the same.
+  }
+
+  /** The same without what is null: what a new thing is not given. */
+  given<F extends FieldList>(fields: F, prefix = ''): GivenOf<F> {
+    const given = Object.entries(this.read(fields, prefix)).filter(([, value]) => value !== null);
+    return Object.fromEntries(given) as GivenOf<F>; // Field by field the same.
   }
 
   file(name: string): File | null {

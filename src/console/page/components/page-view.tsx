@@ -6,8 +6,8 @@ import { mayWriteAt, placeOf } from '../capabilities.ts';
 import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
 import { Empty } from './empty.tsx';
+import { Skeleton } from './loaded.tsx';
 import { PageHeader } from './page-header.tsx';
-import { Skeleton } from './skeleton.tsx';
 
 export interface Match {
   entry: PageEntry;
@@ -39,8 +39,8 @@ export function PageView() {
   const Page = entry ? loaded.get(entry) : undefined;
   useEffect(() => {
     if (!entry || loaded.has(entry)) return;
-    const show = (file: Awaited<ReturnType<PageEntry['load']>>): void => {
-      loaded.set(entry, file.default);
+    const show = (component: ComponentType<PageProps<string>>): void => {
+      loaded.set(entry, component);
       setTurn((at) => at + 1);
     };
     entry.load().then(show, async () => {

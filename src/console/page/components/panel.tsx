@@ -27,3 +27,33 @@ export function Panel(props: {
     </section>
   );
 }
+
+/** What few need, folded away: open where something in it is set, or refused (form.tsx opens it then). */
+export function Advanced(props: {
+  title?: string;
+  /** Whether a field in it has another value than it has by itself. */
+  is_set?: boolean;
+  children: ComponentChildren;
+}) {
+  const { title = 'Advanced', is_set = false, children } = props;
+  return (
+    <details class="more" open={is_set}>
+      <summary>{title}</summary>
+      <div class="form">{children}</div>
+    </details>
+  );
+}
+
+/** Names and values of one thing. */
+export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {of.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value ?? <span class="muted">—</span>}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}

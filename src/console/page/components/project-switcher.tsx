@@ -6,9 +6,8 @@ import { hrefOf, to } from '../router.ts';
 import { useLoad } from '../use-load.ts';
 import { useRested } from '../use-rested.ts';
 import { Icon } from './icon.tsx';
-import { moveInside } from './move-inside.ts';
 import { Status } from './status.tsx';
-import { useMenu } from './use-menu.ts';
+import { moveInside, useMenu } from './use-menu.ts';
 
 /** More than that is searched for by name. */
 const SHOWN = 8;

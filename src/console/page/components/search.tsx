@@ -10,9 +10,9 @@ import { useLoad } from '../use-load.ts';
 import { type Command, useCommands } from './commands.ts';
 import { fits, isAbout } from './fits.ts';
 import { Icon } from './icon.tsx';
-import { moveInside } from './move-inside.ts';
 import { findPage } from './page-view.tsx';
 import { type Hit, hitsOf } from './search-hits.ts';
+import { moveInside } from './use-menu.ts';
 
 /** Rests this long after the last key before it asks. */
 const REST_MS = 200;

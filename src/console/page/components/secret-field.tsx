@@ -1,8 +1,7 @@
 /** A secret that is entered: several lines where it has them, dots until the eye is pressed, and remembered by no browser. */
 import { useState } from 'preact/hooks';
-import { Eye } from './eye.tsx';
 import { Field, type FieldProps } from './field.tsx';
-import { useFirstFocus } from './use-first-focus.ts';
+import { Eye, useFirstFocus } from './text-field.tsx';
 
 export function SecretField(
   props: FieldProps & {

@@ -1,17 +1,17 @@
 /** What is around every page: navigation at the side (a drawer where it is narrow), search and account above. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ProjectWithKeys, SignedIn } from '../api.generated.ts';
-import { usePath } from '../router.ts';
+import { may } from '../capabilities.ts';
+import { hrefOf, usePath } from '../router.ts';
+import { chooseTheme, type Theme, theme } from '../theme.ts';
 import { useLoad } from '../use-load.ts';
 import { AccountMenu } from './account-menu.tsx';
-import { CapturedNote } from './captured-note.tsx';
+import { ButtonLink } from './button-link.tsx';
 import { Icon } from './icon.tsx';
 import { KeysHelp } from './keys-help.tsx';
 import { findPage, PageView } from './page-view.tsx';
-import { ReadOnlyNote } from './read-only-note.tsx';
 import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
-import { ThemeToggle } from './theme-toggle.tsx';
 
 /** The project that is looked at; null until it is known. */
 function useProject(ref: string | null): ProjectWithKeys | null {
@@ -80,5 +80,64 @@ export function Shell({ person }: { person: SignedIn }) {
         </main>
       </div>
     </div>
+  );
+}
+
+/** Says on each page of a project that its mail goes nowhere, for as long as it does. */
+export function CapturedNote({ project }: { project: ProjectWithKeys | null }) {
+  const path = usePath();
+  if (project?.mail !== 'captured') return null;
+  return (
+    <div class="notice warn above" role="status">
+      <p>
+        <strong>Mail of this project is kept here, and sent to nobody.</strong>
+        {!may('can_administer') && ' Whoever runs this Satchel can set up sending.'}
+      </p>
+      <ButtonLink is_small href={hrefOf(`/set-up-sending?next=${encodeURIComponent(path)}`)}>
+        Set up sending
+      </ButtonLink>
+    </div>
+  );
+}
+
+/** Tells whoever is read-only so, once. */
+export function ReadOnlyNote({ person }: { person: SignedIn }) {
+  const name = `satchel.read-only-told.${person.id}`;
+  const [is_told, setTold] = useState(() => localStorage.getItem(name) !== null);
+  if (!person.read_only || is_told) return null;
+  const close = (): void => {
+    localStorage.setItem(name, '1');
+    setTold(true);
+  };
+  return (
+    <div class="notice above" role="status">
+      <p>
+        <strong>You may look, and change nothing.</strong> So there are no buttons that add, change or send.
+        Whoever runs this Satchel can let you do more.
+      </p>
+      <button type="button" class="button small" onClick={close}>
+        Understood
+      </button>
+    </div>
+  );
+}
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const ICONS = { system: 'screen', light: 'sun', dark: 'moon' } as const;
+const NAMES = { system: "the system's", light: 'light', dark: 'dark' } as const;
+
+export function ThemeToggle() {
+  const now = theme.value;
+  const label = `Colours: ${NAMES[now]}. Change to ${NAMES[NEXT[now]]}`;
+  return (
+    <button
+      type="button"
+      class="button quiet square"
+      aria-label={label}
+      title={label}
+      onClick={() => chooseTheme(NEXT[now])}
+    >
+      <Icon name={ICONS[now]} size={18} />
+    </button>
   );
 }

@@ -1,8 +1,11 @@
 /** Address and password, then the second step where there is one: the one form of the page and of `SignInAgain`. */
-import { useState } from 'preact/hooks';
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../api.ts';
+import { person, resumeSession } from '../session.ts';
 import { type Entered, Form } from './form.tsx';
-import { Gate } from './gate.tsx';
+import { PageHeader } from './page-header.tsx';
 import { TextField } from './text-field.tsx';
 
 interface Credentials {
@@ -62,5 +65,58 @@ export function SignIn(props: { title: string; lead?: string; email?: string; on
         />
       </Form>
     </Gate>
+  );
+}
+
+/** A page for people who are not signed in: one card in the middle. */
+export function Gate({
+  title,
+  lead,
+  children,
+}: {
+  title: string;
+  lead?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="gate">
+      <main>
+        <div class="panel gate-card">
+          <span class="brand-mark" aria-hidden="true" />
+          <PageHeader title={title} lead={lead} />
+          {children}
+        </div>
+      </main>
+    </div>
+  );
+}
+
+/** Over what is shown, where the session ended meanwhile: whoever signs in again goes on, with the title and the focus of before. */
+export function SignInAgain() {
+  const [before] = useState(() => ({ title: document.title, focus: document.activeElement }));
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    // Modal, as a dialog that is open in what is out of sight would let nothing else be used.
+    dialog.current?.showModal();
+    return () => {
+      document.title = before.title;
+      // What was out of sight takes no focus before it is shown again.
+      requestAnimationFrame(() => before.focus instanceof HTMLElement && before.focus.focus());
+    };
+  }, [before]);
+  return (
+    <dialog
+      class="over-all"
+      ref={dialog}
+      aria-label="Sign in again"
+      onCancel={(event) => event.preventDefault()}
+    >
+      <SignIn
+        title="Sign in again"
+        lead="Your session has ended. What you were doing is kept."
+        email={person.value?.email}
+        onDone={resumeSession}
+      />
+    </dialog>
   );
 }

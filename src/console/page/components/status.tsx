@@ -34,3 +34,14 @@ const TONES: Readonly<Record<string, Tone>> = {
 export function Status({ of, tone }: { of: string; tone?: Tone }) {
   return <span class={`badge ${tone ?? TONES[of] ?? 'neutral'}`}>{of.replaceAll('_', ' ')}</span>;
 }
+
+/** A word about a thing that is no state: a permission, a kind. */
+export function Badge({
+  children,
+  tone = 'neutral',
+}: {
+  children: string;
+  tone?: 'neutral' | 'accent' | 'warn' | 'bad';
+}) {
+  return <span class={`badge plain ${tone}`}>{children}</span>;
+}

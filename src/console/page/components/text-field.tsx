@@ -1,9 +1,10 @@
 /** One line of text, a number, an address, a password. */
-import { useState } from 'preact/hooks';
+
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { tidyAddress } from './address.ts';
-import { Eye } from './eye.tsx';
 import { Field, type FieldProps } from './field.tsx';
-import { useFirstFocus } from './use-first-focus.ts';
+import { Icon } from './icon.tsx';
 
 export function TextField(
   props: FieldProps & {
@@ -78,4 +79,32 @@ export function TextField(
       )}
     </Field>
   );
+}
+
+/** Shows what is typed into the secret field beside it, or hides it again. */
+export function Eye({ is_open, onChange }: { is_open: boolean; onChange(is_open: boolean): void }) {
+  return (
+    <button
+      type="button"
+      class="button quiet square"
+      aria-pressed={is_open}
+      aria-label="Show what is typed"
+      onClick={(event) => {
+        // Looking changes nothing of the form.
+        event.stopPropagation();
+        onChange(!is_open);
+      }}
+    >
+      <Icon name={is_open ? 'eye_off' : 'eye'} />
+    </button>
+  );
+}
+
+/** For the `ref` of the field. */
+export function useFirstFocus<E extends HTMLElement>(is_focused: boolean | undefined): RefObject<E | null> {
+  const field = useRef<E>(null);
+  useEffect(() => {
+    if (is_focused) field.current?.focus({ preventScroll: true });
+  }, []);
+  return field;
 }

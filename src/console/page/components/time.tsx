@@ -20,3 +20,9 @@ export function Time(props: { at: string | null | undefined; exact?: boolean; no
     </time>
   );
 }
+
+/** A sentence of the API, whose moments are told in the reader's own zone. */
+export function WithTimes({ text }: { text: string }) {
+  const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
+  return <>{parts.map((part, index) => (index % 2 === 1 ? <Time at={part} exact /> : part))}</>;
+}

@@ -1,11 +1,15 @@
 /** The person's own account: password, second step, and where they are signed in. */
 
-import { Facts } from '../../components/facts.tsx';
+import { useState } from 'preact/hooks';
+import { call } from '../../api.ts';
+import { Fields, password } from '../../components/fields.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
 import { person } from '../../session.ts';
-import { PasswordPanel } from './password-panel.tsx';
+import { GOOD_PASSWORD } from '../gate/welcome.tsx';
 import { SecondStepPanel } from './second-step-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
 
@@ -38,5 +42,27 @@ export default function AccountPage() {
         <SecondStepPanel is_on={who.totp} codes_left={who.recovery_codes_left} />
       </div>
     </>
+  );
+}
+
+const FIELDS = {
+  current_password: password('Password now', { autocomplete: 'current-password' }),
+  password: password('New password', { autocomplete: 'new-password', hint: GOOD_PASSWORD }),
+};
+
+export function PasswordPanel() {
+  const [turn, setTurn] = useState(0);
+  const change = async (entered: Entered): Promise<void> => {
+    await call('POST /console/password', { body: entered.read(FIELDS) });
+    toast('The password is changed, and your other sessions are ended');
+    // A new form is an empty one.
+    setTurn(turn + 1);
+  };
+  return (
+    <Panel title="Password" lead="Changing it ends your sessions in other browsers.">
+      <Form is_fleeting is_for_readers key={turn} submit="Change the password" onSubmit={change}>
+        <Fields fields={FIELDS} />
+      </Form>
+    </Panel>
   );
 }

@@ -1,14 +1,14 @@
 /** The second step of signing in: turned on with a QR code and proven with a code, turned off with the password. */
 import { useState } from 'preact/hooks';
+import { encode } from 'uqr';
 import { call } from '../../api.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { Fields, password, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { Qr } from '../../components/qr.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { saveFile } from '../../save-file.ts';
 import { loadSession, person } from '../../session.ts';
@@ -33,10 +33,15 @@ export function SecondStepPanel({ is_on, codes_left }: { is_on: boolean; codes_l
   );
 }
 
+const PASSWORD = { password: password('Password', { autocomplete: 'current-password' }) };
+const code = { autocomplete: 'one-time-code', is_mono: true } as const;
+const CODE = { code: text('Code', code) };
+const CODE_OR_RECOVERY = { code: text('Code', { ...code, hint: 'Or a recovery code.' }) };
+
 function TurnOff({ onClose }: { onClose(): void }) {
   const turnOff = async (entered: Entered): Promise<void> => {
     await call('DELETE /console/totp', {
-      body: { password: entered.exact('password'), code: entered.text('code') },
+      body: entered.read({ ...PASSWORD, ...CODE }),
     });
     await loadSession();
     toast('The second step is off');
@@ -46,14 +51,7 @@ function TurnOff({ onClose }: { onClose(): void }) {
     <Dialog title="Turn the second step off?" onClose={onClose}>
       <p>From then on your password alone lets you in. The recovery codes are void.</p>
       <Form is_fleeting is_for_readers submit="Turn it off" tone="bad" onSubmit={turnOff} onCancel={onClose}>
-        <TextField
-          name="password"
-          label="Password"
-          type="password"
-          autocomplete="current-password"
-          is_focused
-        />
-        <TextField name="code" label="Code" autocomplete="one-time-code" hint="Or a recovery code." is_mono />
+        <Fields fields={{ ...PASSWORD, ...CODE_OR_RECOVERY }} is_focused />
       </Form>
     </Dialog>
   );
@@ -67,11 +65,11 @@ type Stage =
 function TurnOn({ onClose }: { onClose(): void }) {
   const [stage, setStage] = useState<Stage>({ name: 'password' });
   const ask = async (entered: Entered): Promise<void> => {
-    const offer = await call('POST /console/totp', { body: { password: entered.exact('password') } });
+    const offer = await call('POST /console/totp', { body: entered.read(PASSWORD) });
     setStage({ name: 'code', ...offer });
   };
   const prove = async (entered: Entered): Promise<void> => {
-    const { recovery_codes } = await call('PUT /console/totp', { body: { code: entered.text('code') } });
+    const { recovery_codes } = await call('PUT /console/totp', { body: entered.read(CODE) });
     setStage({ name: 'codes', codes: recovery_codes });
   };
   const finish = (): void => {
@@ -84,13 +82,7 @@ function TurnOn({ onClose }: { onClose(): void }) {
     <Dialog title="Turn the second step on" onClose={onClose}>
       {stage.name === 'password' ? (
         <Form is_fleeting is_for_readers key="password" submit="Go on" onSubmit={ask} onCancel={onClose}>
-          <TextField
-            name="password"
-            label="Password"
-            type="password"
-            autocomplete="current-password"
-            is_focused
-          />
+          <Fields fields={PASSWORD} is_focused />
         </Form>
       ) : (
         <>
@@ -101,7 +93,7 @@ function TurnOn({ onClose }: { onClose(): void }) {
             <CopyButton text={stage.secret} label="Copy the secret" />
           </div>
           <Form is_fleeting is_for_readers key="code" submit="Turn it on" onSubmit={prove} onCancel={onClose}>
-            <TextField name="code" label="Code" autocomplete="one-time-code" is_focused is_mono />
+            <Fields fields={CODE} is_focused />
           </Form>
         </>
       )}
@@ -140,5 +132,24 @@ function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone(): 
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/** A text as a QR code, to be read by a telephone. */
+export function Qr({ text, label }: { text: string; label: string }) {
+  const { data, size } = encode(text, { ecc: 'M', border: 0 });
+  const path = data
+    .flatMap((row, y) => row.map((is_dark, x) => (is_dark ? `M${x} ${y}h1v1h-1z` : '')))
+    .join('');
+  return (
+    <svg
+      class="qr"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
+      <path d={path} />
+    </svg>
   );
 }

@@ -1,11 +1,10 @@
 /** Where the person is signed in, each of which can be ended. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Badge } from '../../components/badge.tsx';
 import { DataTable } from '../../components/data-table.tsx';
+import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { useList } from '../../use-list.ts';
-import { tellBrowser } from '../../user-agent.ts';
 
 export function SessionsPanel() {
   const list = useList('GET /console/sessions', {});
@@ -48,4 +47,29 @@ export function SessionsPanel() {
       />
     </section>
   );
+}
+
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+] as const;
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+export function tellBrowser(user_agent: string | null): string {
+  const has = ([mark]: readonly [string, string]): boolean => user_agent?.includes(mark) ?? false;
+  const browser = BROWSERS.find(has)?.[1] ?? 'Unknown browser';
+  const system = SYSTEMS.find(has)?.[1];
+  return system ? `${browser} on ${system}` : browser;
 }

@@ -3,9 +3,9 @@ import type { AiAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { CheckField } from '../../components/check-field.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { check, Fields } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -13,11 +13,9 @@ import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { person } from '../../session.ts';
 import { type List, useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
-import { takeAway } from './ai-assignments.ts';
-import { AiFields, providerOf, tellProvider } from './ai-fields.tsx';
+import { aiFields, takeAway, tellProvider } from './ai-accounts.tsx';
 import { End, Secrets, Settings } from './parts.tsx';
 
 type Served = { id: number; name: string; slug: string; status: string };
@@ -53,18 +51,10 @@ export default function AiAccountPage({ params }: PageProps<'project' | 'account
                 <Settings
                   title="About the account"
                   etag={load.etag}
-                  change={(entered) => change(path, entered)}
+                  change={(entered) => change(of, path, entered)}
                   onChange={load.reload}
                 >
-                  <AiFields of={of} />
-                  {of.key_prefix !== null && (
-                    <CheckField
-                      name="remove_key"
-                      label="Remove the key"
-                      hint="Where the provider works without one."
-                    />
-                  )}
-                  <CheckField name="is_active" label="In use" is_checked={of.is_active} />
+                  <Fields fields={fieldsOf(of)} of={of} />
                 </Settings>
                 <End
                   title="Delete the account"
@@ -85,20 +75,20 @@ export default function AiAccountPage({ params }: PageProps<'project' | 'account
   );
 }
 
-function change(path: { account: string }, entered: Entered) {
-  const api_key = entered.exact('api_key').trim();
+const fieldsOf = (of: AiAccount) => ({
+  ...aiFields(of),
+  ...(of.key_prefix !== null && {
+    remove_key: check('Remove the key', { hint: 'Where the provider works without one.' }),
+  }),
+  is_active: check('In use'),
+});
+
+function change(of: AiAccount, path: { account: string }, entered: Entered) {
+  const { api_key, remove_key, ...rest } = entered.read(fieldsOf(of));
   return call('PATCH /ai-accounts/{account}', {
     path,
     if_match: entered.version,
-    body: {
-      name: entered.text('name'),
-      provider: providerOf(entered.text('provider')),
-      base_url: entered.textOrNull('base_url'),
-      organization_id: entered.textOrNull('organization_id'),
-      is_active: entered.flag('is_active'),
-      ...(person.value?.all_projects && { all_projects: entered.flag('all_projects') }),
-      ...(api_key ? { api_key } : entered.flag('remove_key') && { api_key: null }),
-    },
+    body: { ...rest, ...((api_key !== null || remove_key) && { api_key }) },
   });
 }
 

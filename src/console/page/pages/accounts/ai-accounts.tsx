@@ -1,23 +1,22 @@
 /** The AI accounts that serve a project: added, assigned and taken away. */
 import { useState } from 'preact/hooks';
+import type { AiAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { check, choice, Fields, optional, SelectField, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { Status } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
-import { useAll } from '../../use-all.ts';
+import { callAll, useAll } from '../../use-all.ts';
 import { useList } from '../../use-list.ts';
-import { assign, takeAway } from './ai-assignments.ts';
-import { AiFields, providerOf, tellProvider } from './ai-fields.tsx';
-import { Add } from './parts.tsx';
+import { Add, token } from './parts.tsx';
 
 export function AiAccounts({ project }: { project: string }) {
   const list = useList('GET /projects/{project}/ai-accounts', { path: { project } });
@@ -26,7 +25,7 @@ export function AiAccounts({ project }: { project: string }) {
   const acts = may('can_write_vault') && (
     <div class="row">
       <Add noun="account" title="Add an AI account" add={(entered) => add(entered, project)} pageOf={pageOf}>
-        <AiFields />
+        <Fields fields={aiFields()} is_focused />
       </Add>
       <button type="button" class="button" onClick={() => setAssigning(true)}>
         Assign one that there is
@@ -87,22 +86,10 @@ export function AiAccounts({ project }: { project: string }) {
 }
 
 async function add(entered: Entered, project: string) {
-  const api_key = entered.exact('api_key').trim();
-  const base_url = entered.text('base_url');
-  const organization_id = entered.text('organization_id');
-  const all_projects = entered.flag('all_projects');
-  const account = await call('POST /ai-accounts', {
-    body: {
-      name: entered.text('name'),
-      provider: providerOf(entered.text('provider')),
-      all_projects,
-      ...(api_key && { api_key }),
-      ...(base_url && { base_url }),
-      ...(organization_id && { organization_id }),
-    },
-  });
+  const body = entered.given(aiFields());
+  const account = await call('POST /ai-accounts', { body });
   // What somebody of certain projects adds is assigned to those; of all projects, it is to nobody yet.
-  if (person.value?.all_projects && !all_projects) {
+  if (person.value?.all_projects && !body.all_projects) {
     await assign(account.id, project).catch(() =>
       toast(`${account.name} is added, but could not be assigned to this project`, 'bad'),
     );
@@ -135,9 +122,9 @@ function AssignAccount(props: { project: string; onClose(): void; onChange(): vo
                   <SelectField
                     name="account"
                     label="Account"
-                    choices={choices.map((each) => [
-                      String(each.id),
-                      `${each.name} (${tellProvider(each.provider)})`,
+                    choices={choices.map(({ id, name, provider }) => [
+                      String(id),
+                      `${name} (${tellProvider(provider)})`,
                     ])}
                   />
                 </Form>
@@ -149,3 +136,68 @@ function AssignAccount(props: { project: string; onClose(): void; onChange(): vo
     </Dialog>
   );
 }
+
+interface Named {
+  id: number;
+  public_id: string;
+  slug: string;
+}
+
+/** Whether an address names this project, by whichever of its names. */
+export function isNamed(project: Named, name: string): boolean {
+  return [String(project.id), project.public_id, project.slug].includes(name);
+}
+
+/** Of an account without the standing rule. Throws ApiError. */
+export async function assign(account: number, project: string): Promise<void> {
+  const now = await callAll('GET /ai-accounts/{account}/projects', { path: { account } });
+  const others = now.filter((each) => !isNamed(each, project)).map(({ id }) => id);
+  await replace(account, [...others, project]);
+}
+
+/** As `assign`. */
+export async function takeAway(account: number, project: string): Promise<void> {
+  const now = await callAll('GET /ai-accounts/{account}/projects', { path: { account } });
+  await replace(
+    account,
+    now.filter((each) => !isNamed(each, project)).map(({ id }) => id),
+  );
+}
+
+async function replace(account: number, project_ids: (number | string)[]): Promise<void> {
+  await call('PUT /ai-accounts/{account}/projects', { path: { account }, body: { project_ids } });
+}
+
+type Provider = AiAccount['provider'];
+
+const PROVIDERS: readonly (readonly [Provider, string])[] = [
+  ['openai', 'OpenAI'],
+  ['anthropic', 'Anthropic'],
+  ['gemini', 'Gemini'],
+  ['openrouter', 'OpenRouter'],
+  ['bedrock', 'Bedrock'],
+  ['vertex-ai', 'Vertex AI'],
+  ['ollama', 'Ollama'],
+  ['custom', 'Custom'],
+];
+
+export function tellProvider(provider: Provider): string {
+  return PROVIDERS.find(([each]) => each === provider)?.[1] ?? provider;
+}
+
+export const aiFields = (of?: AiAccount) => ({
+  name: text('Name', { placeholder: 'OpenAI, team account' }),
+  provider: choice('Provider', PROVIDERS),
+  api_key: token('Key', {
+    placeholder: of?.key_prefix ? 'stored; left empty, it stays' : '',
+    hint: 'Bedrock, Vertex AI, Ollama and custom ones may go without.',
+  }),
+  base_url: optional('API URL', {
+    placeholder: 'https://llm.example.com/v1',
+    hint: "Where it is not the provider's own.",
+  }),
+  organization_id: optional('Organization'),
+  ...(person.value?.all_projects && {
+    all_projects: check('Serves every project', { hint: 'A standing rule: later ones too.' }),
+  }),
+});

@@ -1,12 +1,32 @@
 /** One account at a database provider: its access token, what it is, and its end. */
+
+import type { DatabaseAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { Fields, mapped, optional, text } from '../../components/fields.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { DatabaseAccountFields, momentOf } from './database-account-fields.tsx';
-import { End, Secrets, Settings } from './parts.tsx';
+import { End, Secrets, Settings, token } from './parts.tsx';
+
+const dayOf = (moment: string | null): string | null => moment?.slice(0, 10) ?? null;
+
+/** Of one that is there, or of a new one. */
+export const accountFields = (of?: DatabaseAccount) => ({
+  name: text('Name'),
+  provider: optional('Provider', { placeholder: 'supabase' }),
+  organization_slug: optional('Organization'),
+  access_token: token('Access token', { placeholder: of ? 'stored; left empty, it stays' : '' }),
+  expires_at: mapped<string | null, string | null>(
+    optional('The token expires on', {
+      type: 'date',
+      hint: 'The day begins at midnight UTC. Empty: it does not.',
+    }),
+    dayOf,
+    (day) => day && `${day}T00:00:00Z`,
+  ),
+});
 
 export default function DatabaseAccountPage({ params }: PageProps<'project' | 'account'>) {
   const path = { account: params.account };
@@ -34,23 +54,20 @@ export default function DatabaseAccountPage({ params }: PageProps<'project' | 'a
               etag={load.etag}
               onChange={load.reload}
               change={(entered) => {
-                const access_token = entered.exact('access_token').trim();
-                const day = entered.text('expires_at');
+                const { access_token, expires_at, ...rest } = entered.read(accountFields(of));
                 return call('PATCH /database-accounts/{account}', {
                   path,
                   if_match: entered.version,
                   body: {
-                    name: entered.text('name'),
-                    provider: entered.textOrNull('provider'),
-                    organization_slug: entered.textOrNull('organization_slug'),
+                    ...rest,
                     // The hour that it has stays, where the day does.
-                    ...(day !== (of.expires_at?.slice(0, 10) ?? '') && { expires_at: momentOf(day) }),
+                    ...(dayOf(expires_at) !== dayOf(of.expires_at) && { expires_at }),
                     ...(access_token && { access_token }),
                   },
                 });
               }}
             >
-              <DatabaseAccountFields of={of} />
+              <Fields fields={accountFields(of)} of={of} />
             </Settings>
             <End
               title="Delete the account"

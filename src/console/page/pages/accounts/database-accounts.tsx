@@ -1,13 +1,15 @@
 /** Accounts at database providers. */
+
 import { call } from '../../api.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { Fields } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useList } from '../../use-list.ts';
-import { DatabaseAccountFields, momentOf } from './database-account-fields.tsx';
+import { accountFields } from './database-account.tsx';
 import { Add } from './parts.tsx';
 
 export function DatabaseAccounts({ project }: { project: string }) {
@@ -18,7 +20,7 @@ export function DatabaseAccounts({ project }: { project: string }) {
       {person.value?.all_projects && (
         <div class="row">
           <Add noun="account" title="Add a database account" add={add} pageOf={pageOf}>
-            <DatabaseAccountFields />
+            <Fields fields={accountFields()} is_focused />
           </Add>
         </div>
       )}
@@ -48,16 +50,6 @@ export function DatabaseAccounts({ project }: { project: string }) {
 }
 
 function add(entered: Entered) {
-  const provider = entered.text('provider');
-  const organization_slug = entered.text('organization_slug');
-  const expires_at = momentOf(entered.text('expires_at'));
-  return call('POST /database-accounts', {
-    body: {
-      name: entered.text('name'),
-      access_token: entered.exact('access_token').trim(),
-      ...(provider && { provider }),
-      ...(organization_slug && { organization_slug }),
-      ...(expires_at && { expires_at }),
-    },
-  });
+  const { access_token = '', ...body } = entered.given(accountFields());
+  return call('POST /database-accounts', { body: { ...body, access_token } });
 }

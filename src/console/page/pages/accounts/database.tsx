@@ -1,5 +1,8 @@
 /** One database: its secrets, where it is, and its end. */
+
+import type { DatabaseAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { choiceOrNone, Fields, mapped, number, optional, secret, text } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -7,8 +10,54 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { useLoad } from '../../use-load.ts';
-import { DatabaseFields, POOL_MODES, SECRETS, type SecretName } from './database-fields.tsx';
 import { End, Secrets, Settings } from './parts.tsx';
+
+const SECRETS = [
+  ['secret_key', 'Secret key'],
+  ['db_password', 'Password'],
+  ['connection_string', 'Connection string'],
+] as const;
+type SecretName = (typeof SECRETS)[number][0];
+
+const REFERENCE = { hint: 'What the provider calls it.', is_mono: true };
+/** Those that a new one begins with. */
+export const FIRST_FIELDS = {
+  name: text('Name'),
+  ref: text('Reference', { ...REFERENCE, placeholder: 'abcdefghijkl' }),
+};
+
+const fieldsOf = (accounts: readonly DatabaseAccount[]) => ({
+  name: text('Name'),
+  ref: text('Reference', REFERENCE),
+  account_id: mapped<number | null, string | null>(
+    choiceOrNone(
+      'Account',
+      'none',
+      accounts.map(({ id, name }) => [String(id), name]),
+    ),
+    String,
+    (id) => (id === null ? null : Number(id)),
+  ),
+  region: optional('Region', { placeholder: 'eu-central-1' }),
+  status: optional('Status', { placeholder: 'active' }),
+  api_url: optional('API URL', { placeholder: 'https://…' }),
+  publishable_key: optional('Publishable key', { is_mono: true }),
+  db_host: optional('Host', { is_mono: true }),
+  db_port: number('Port'),
+  db_name: optional('Database', { is_mono: true }),
+  db_user: optional('User', { is_mono: true }),
+  pool_mode: choiceOrNone('Pool mode', 'not said', [
+    ['transaction', 'transaction'],
+    ['session', 'session'],
+  ]),
+});
+
+const STAYS = { placeholder: 'left empty, it stays as it is' };
+const SECRET_FIELDS = {
+  secret_key: secret('Secret key', STAYS),
+  db_password: secret('Password', STAYS),
+  connection_string: secret('Connection string', STAYS),
+};
 
 export default function DatabasePage({ params }: PageProps<'project' | 'database'>) {
   const path = { database: params.database };
@@ -36,10 +85,11 @@ export default function DatabasePage({ params }: PageProps<'project' | 'database
                 <Settings
                   title="About the database"
                   etag={load.etag}
-                  change={(entered) => change(path, entered)}
+                  change={(entered) => change(path, entered, all)}
                   onChange={load.reload}
                 >
-                  <DatabaseFields of={of} accounts={all} />
+                  <Fields fields={fieldsOf(all)} of={of} />
+                  <Fields fields={SECRET_FIELDS} />
                 </Settings>
                 <End
                   title="Delete the database"
@@ -59,28 +109,10 @@ export default function DatabasePage({ params }: PageProps<'project' | 'database
   );
 }
 
-function change(path: { database: string }, entered: Entered) {
-  const given = SECRETS.flatMap(([name]) => {
-    const value = entered.exact(name).replace(/\n$/, '');
-    return value ? [[name, value] as const] : [];
-  });
+function change(path: { database: string }, entered: Entered, all: readonly DatabaseAccount[]) {
   return call('PATCH /database-projects/{database}', {
     path,
     if_match: entered.version,
-    body: {
-      name: entered.text('name'),
-      ref: entered.text('ref'),
-      account_id: entered.numberOrNull('account_id'),
-      region: entered.textOrNull('region'),
-      status: entered.textOrNull('status'),
-      api_url: entered.textOrNull('api_url'),
-      publishable_key: entered.textOrNull('publishable_key'),
-      db_host: entered.textOrNull('db_host'),
-      db_port: entered.numberOrNull('db_port'),
-      db_name: entered.textOrNull('db_name'),
-      db_user: entered.textOrNull('db_user'),
-      pool_mode: POOL_MODES.find((mode) => mode === entered.text('pool_mode')) ?? null,
-      ...Object.fromEntries(given),
-    },
+    body: { ...entered.read(fieldsOf(all)), ...entered.given(SECRET_FIELDS) },
   });
 }

@@ -1,16 +1,17 @@
 /** Database projects: the one that this project is linked to, and those that there are. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Badge } from '../../components/badge.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { Fields } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Badge } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
+import { FIRST_FIELDS } from './database.tsx';
 import { Add } from './parts.tsx';
 
 export function Databases({ project }: { project: string }) {
@@ -27,8 +28,7 @@ export function Databases({ project }: { project: string }) {
     owner.reload();
   };
   const add = async (entered: Entered) => {
-    const body = { ref: entered.text('ref'), name: entered.text('name') };
-    const database = await call('POST /database-projects', { body });
+    const database = await call('POST /database-projects', { body: entered.read(FIRST_FIELDS) });
     // What somebody of certain projects adds is linked to those that have none; of all projects, it is to nobody yet.
     if (linked === null && person.value?.all_projects) {
       await link(database.id).catch(() =>
@@ -41,14 +41,7 @@ export function Databases({ project }: { project: string }) {
     <div class="stack">
       <div class="row">
         <Add noun="database" title="Add a database" add={add} pageOf={pageOf}>
-          <TextField name="name" label="Name" is_focused />
-          <TextField
-            name="ref"
-            label="Reference"
-            placeholder="abcdefghijkl"
-            hint="What the provider calls it."
-            is_mono
-          />
+          <Fields fields={FIRST_FIELDS} is_focused />
           {linked === null && <p class="muted fine">It becomes the database of this project.</p>}
         </Add>
       </div>

@@ -1,9 +1,11 @@
 /** What the pages of accounts and databases at providers share: adding one, showing its secrets, changing it, and its end. */
+
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Capability, may } from '../../capabilities.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { type FormField, secret } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';
@@ -11,6 +13,12 @@ import { Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
+
+/** A key or token, with no spaces around it; left empty, what is stored stays. */
+export const token = (...[label, options]: Parameters<typeof secret>): FormField<string | null> => ({
+  ...secret(label, options),
+  read: (entered, name) => entered.textOrNull(name),
+});
 
 /** A button, and the dialog that it opens; whoever has added one gets to its page. */
 export function Add(props: {

@@ -5,8 +5,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Filters, SearchFilter } from '../../components/filters.tsx';
-import { Time } from '../../components/time.tsx';
-import { WithTimes } from '../../components/with-times.tsx';
+import { Time, WithTimes } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import type { List } from '../../use-list.ts';
 

@@ -1,5 +1,6 @@
 /** The audit trail over all projects, and of what is of none. */
 import { PageHeader } from '../../components/page-header.tsx';
+import type { PageProps } from '../../pages.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
 import { AUDIT_FILTERS, EventTable } from './event-table.tsx';
@@ -18,6 +19,20 @@ export default function AuditPage() {
         lead="Who did what, and from where: over all projects, newest first. Nothing can be taken away from it."
       />
       <EventTable list={list} projects={names} />
+    </>
+  );
+}
+
+/** Who did what in a project, and when. */
+export function ProjectAuditPage({ params }: PageProps<'project'>) {
+  const list = useList('GET /projects/{project}/audit', { path: params }, { filters: AUDIT_FILTERS });
+  return (
+    <>
+      <PageHeader
+        title="Audit"
+        lead="Who changed what, and from where. Apps are not on it: what a key does stands in the logs of mails and files."
+      />
+      <EventTable list={list} />
     </>
   );
 }

@@ -1,12 +1,13 @@
 /** One backup: how its making goes, what is in it; verifying, downloading and deleting it. */
 import type { Backup, Job } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { FileLink } from '../../components/button-link.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Command } from '../../components/copy-button.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Bytes, Count, tellBytes } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -14,8 +15,6 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { Download } from './download.tsx';
-import { GoingBack } from './going-back.tsx';
 import { Verify } from './verify.tsx';
 
 const REFRESH_MS = 1000;
@@ -161,6 +160,34 @@ function BackupEnd({ of }: { of: Backup }) {
             : 'It could not be restored anyway.'}
         </p>
       </ConfirmByName>
+    </Panel>
+  );
+}
+
+/** Downloading a backup. */
+export function Download({ of }: { of: Backup }) {
+  return (
+    <Panel
+      title="Download"
+      lead="Keep a copy on another machine. Whoever has it, and the master key, has everything: the download is noted in the audit trail."
+    >
+      <FileLink endpoint="GET /backups/{backup}" input={{ path: { backup: of.name } }}>
+        Download {tellBytes(of.size_bytes ?? 0)}
+      </FileLink>
+    </Panel>
+  );
+}
+
+/** How a backup is restored: on the machine, as the server must not run meanwhile. */
+export function GoingBack({ directory, name, title }: { directory: string; name: string; title: string }) {
+  const path = `${directory}/${name}`;
+  const word = /^[\w/.,+@=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return (
+    <Panel
+      title={title}
+      lead="On the machine, with the server stopped, and the master key where it is now. What is there is kept in a folder beside; what would go out by itself waits until you let it go."
+    >
+      <Command of={`satchel restore ${word} --yes`} />
     </Panel>
   );
 }

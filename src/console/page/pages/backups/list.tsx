@@ -12,7 +12,7 @@ import { Time } from '../../components/time.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
-import { GoingBack } from './going-back.tsx';
+import { GoingBack } from './detail.tsx';
 import { EachDay, Standing } from './schedule.tsx';
 
 async function make(): Promise<void> {

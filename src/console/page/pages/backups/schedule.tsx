@@ -2,16 +2,20 @@
 import type { BackupSchedule } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Facts } from '../../components/facts.tsx';
+import { Fields, number, ownZone, text, zone } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
-import { ownZone, ZoneField } from '../../components/zone-field.tsx';
 import type { Load } from '../../use-load.ts';
 
 /** Most are asleep, and little is sent. */
 const USUAL = '03:30';
+
+const FIELDS = {
+  at: text('Time', { type: 'time' }),
+  timezone: zone('Time zone'),
+  keep: number('How many of these stay'),
+};
 
 /** How things stand. */
 export function Standing({ of }: { of: BackupSchedule }) {
@@ -58,12 +62,7 @@ export function EachDay({ load, of }: { load: Load<BackupSchedule>; of: BackupSc
     await call('PUT /backups/schedule', { body, if_match });
     load.reload();
   };
-  const save = (entered: Entered): Promise<void> =>
-    set(entered.version, {
-      at: entered.text('at'),
-      timezone: entered.text('timezone'),
-      keep: entered.numberOrNull('keep') ?? keep,
-    });
+  const save = (entered: Entered): Promise<void> => set(entered.version, { keep, ...entered.given(FIELDS) });
   return (
     <Panel
       title="Each day, by itself"
@@ -86,9 +85,7 @@ export function EachDay({ load, of }: { load: Load<BackupSchedule>; of: BackupSc
         version={load.etag}
         is_wide
       >
-        <TextField name="at" label="Time" type="time" value={at ?? USUAL} />
-        <ZoneField name="timezone" label="Time zone" value={at === null ? ownZone() : timezone} />
-        <TextField name="keep" label="How many of these stay" type="number" value={keep} />
+        <Fields fields={FIELDS} of={at === null ? { at: USUAL, timezone: ownZone(), keep } : of} />
       </Form>
     </Panel>
   );

@@ -1,9 +1,8 @@
 /** Trying several subjects of a broadcast on a part of its people, before the rest gets the best: an A/B test. */
 import { useState } from 'preact/hooks';
 import type { AbPlan, AbTest } from '../../api.generated.ts';
-import { CheckField } from '../../components/check-field.tsx';
+import { CheckField, SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { RowsField } from '../sequences/rows-field.tsx';
 import { newUid } from '../sequences/step-draft.ts';

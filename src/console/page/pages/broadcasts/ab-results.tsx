@@ -2,12 +2,12 @@
 import type { AbTest } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
-import { Badge } from '../../components/badge.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted, tellShare } from '../../components/quantity.tsx';
+import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 
 type Result = AbTest['results'][number];
 

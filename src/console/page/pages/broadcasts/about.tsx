@@ -1,14 +1,13 @@
 /** What a broadcast is set to, and deleting it. */
 import { call } from '../../api.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Facts } from '../../components/facts.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { isOwnSlug } from '../writing/words.ts';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 
 export function About(props: BroadcastPartProps) {
   const { path, of } = props;

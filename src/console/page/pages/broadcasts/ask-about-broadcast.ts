@@ -1,5 +1,5 @@
 /** Asks before a second broadcast of one name is made, of those that have not ended. */
-import { askAboutName } from '../../components/ask-about-name.tsx';
+import { askAboutName } from '../../components/ask-first.tsx';
 import { callAll } from '../../use-all.ts';
 
 /** Returns where none has the name, or somebody agreed; throws Declined, and ApiError. */

@@ -6,10 +6,10 @@ import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { useLoad } from '../../use-load.ts';
-import { LeftOutFacts } from './left-out.tsx';
 import { Mail } from './mail.tsx';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 import { Problems } from './problems.tsx';
+import { LeftOutFacts } from './recipients.tsx';
 import { Send } from './send.tsx';
 
 export type Check = Answer<'GET /projects/{project}/email-broadcasts/{broadcast}/check'>;

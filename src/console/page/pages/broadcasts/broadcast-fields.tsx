@@ -2,10 +2,9 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { AbPlan, Broadcast, ContactFilter } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
+import { CheckField, SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';

@@ -1,8 +1,7 @@
 /** One broadcast: before it goes out its mail, whom it reaches and sending it; then what becomes of it, and of each of its people. */
-
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -16,10 +15,9 @@ import { AbResults } from './ab-results.tsx';
 import { About } from './about.tsx';
 import { askAboutBroadcast } from './ask-about-broadcast.ts';
 import { BeforeItGoes } from './before-it-goes.tsx';
-import { BroadcastStatus } from './broadcast-status.tsx';
 import { Links } from './links.tsx';
 import { Mail } from './mail.tsx';
-import { type BroadcastPartProps, isPlanned } from './part.ts';
+import { type BroadcastPartProps, BroadcastStatus, isPlanned } from './part.tsx';
 import { Paused } from './paused.tsx';
 import { Recipients } from './recipients.tsx';
 import { Timeline } from './timeline.tsx';

@@ -10,8 +10,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { BroadcastFields, useDraft, writeBroadcast } from './broadcast-fields.tsx';
-import { BroadcastStatus } from './broadcast-status.tsx';
-import { isPlanned } from './part.ts';
+import { BroadcastStatus, isPlanned } from './part.tsx';
 
 export default function EditBroadcastPage({ params }: PageProps<'project' | 'broadcast'>) {
   const load = useLoad('GET /projects/{project}/email-broadcasts/{broadcast}', { path: params });

@@ -1,5 +1,4 @@
 /** The broadcasts of a project, with their numbers, which move by themselves. */
-
 import type { Broadcast } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
@@ -13,7 +12,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { Lacking } from '../marketing/lacking.tsx';
-import { BroadcastStatus } from './broadcast-status.tsx';
+import { BroadcastStatus } from './part.tsx';
 
 const STATUSES = [
   'draft',

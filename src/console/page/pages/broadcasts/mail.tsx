@@ -1,6 +1,6 @@
 /** A broadcast's mail in the layout of the project, as its reader sees it; and a test of it to oneself. */
-
 import { useState } from 'preact/hooks';
+import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -9,8 +9,8 @@ import { MailView } from '../../components/mail-view.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { type BroadcastPartProps, isPlanned } from './part.ts';
-import { SendTest } from './send-test.tsx';
+import { TestDialog } from '../marketing/test-dialog.tsx';
+import { type BroadcastPartProps, isPlanned } from './part.tsx';
 
 export function Mail({ path, of }: BroadcastPartProps) {
   if (of.template === null)
@@ -81,5 +81,17 @@ function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
       </Loaded>
       {is_testing && <SendTest path={path} onClose={() => setTesting(false)} />}
     </Panel>
+  );
+}
+
+/** Sending a broadcast's mail to oneself. */
+export function SendTest(props: { path: { project: string; broadcast: string }; onClose(): void }) {
+  const { path, onClose } = props;
+  const send = (to: string) =>
+    call('POST /projects/{project}/email-broadcasts/{broadcast}/test', { path, body: { to } });
+  return (
+    <TestDialog project={path.project} title="Send a test" send={send} onClose={onClose}>
+      With sample values, and marked as a test in its subject. It goes out at once, and nothing of it counts.
+    </TestDialog>
   );
 }

@@ -1,11 +1,10 @@
 /** Why a broadcast is paused, and what is to be done about it. */
 import type { ComponentChildren } from 'preact';
-import { LastWords } from '../../components/last-words.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 import { Problems } from './problems.tsx';
 
 export function Paused(props: BroadcastPartProps) {
@@ -93,5 +92,15 @@ function Missing({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
         )
       }
     </Loaded>
+  );
+}
+
+/** What a mail server said last that refuses the mail of a sequence or broadcast. */
+export function LastWords({ of }: { of: { pause_words: string | null } }) {
+  if (of.pause_words === null) return <>Read what the servers say in the mails that failed.</>;
+  return (
+    <>
+      The last one said: <q class="said">{of.pause_words}</q>
+    </>
   );
 }

@@ -2,8 +2,7 @@
 import type { Broadcast } from '../../api.generated.ts';
 import { Icon } from '../../components/icon.tsx';
 import { to } from '../../router.ts';
-import { tellLack } from '../marketing/lacks.ts';
-import { Mend, type Place } from '../marketing/mend.tsx';
+import { Mend, type Place, tellLack } from '../marketing/lacking.tsx';
 import { isOwnSlug } from '../writing/words.ts';
 import type { Check } from './before-it-goes.tsx';
 

@@ -1,12 +1,15 @@
 /** Who had their turn in a broadcast, and what became of it. */
+
+import type { LeftOut } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { Facts } from '../../components/panel.tsx';
+import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
-import { tellReason } from './left-out.tsx';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 
 export function Recipients({ path, of }: BroadcastPartProps) {
   const list = useList(
@@ -55,4 +58,33 @@ export function Recipients({ path, of }: BroadcastPartProps) {
 function Person({ project, id, email }: { project: string; id: string; email: string }) {
   if (id === '') return <span class="muted">gone</span>;
   return <a href={hrefOf(to`/projects/${project}/contacts/${id}`)}>{email}</a>;
+}
+
+type Reason = keyof LeftOut['by_reason'];
+
+const WORDS: Readonly<Record<Reason, string>> = {
+  unsubscribed: 'unsubscribed',
+  suppressed: 'address suppressed',
+  bounced: 'mail came back before',
+  complained: 'complained before',
+  pending: 'has not confirmed',
+  paused: 'has paused the mail it gets',
+  filter: 'does not fit the filter',
+  no_value: 'no value for a field of the mail',
+};
+
+/** A reason as the API has it; what else it says, such as a server's refusal, stays as it is. */
+export function tellReason(reason: string): string {
+  return Object.hasOwn(WORDS, reason) ? WORDS[reason as Reason] : reason;
+}
+
+/** How many for each reason that there is. */
+export function LeftOutFacts({ of: { by_reason } }: { of: LeftOut }) {
+  const found = Object.entries(by_reason).filter(([, people]) => people > 0);
+  if (found.length === 0) return null;
+  return (
+    <Facts
+      of={found.map(([reason, people]) => [tellReason(reason), <Count key={reason} of={people} />] as const)}
+    />
+  );
 }

@@ -1,15 +1,15 @@
 /** Sending a broadcast, now or at a time, once somebody has agreed to the number of people. */
 import { useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.ts';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { counted } from '../../components/quantity.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { serverNow } from '../../time.ts';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 
 const NOW = 'now';
 

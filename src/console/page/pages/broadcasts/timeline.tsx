@@ -5,7 +5,7 @@ import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
 
 type Point = Answer<'GET /projects/{project}/email-broadcasts/{broadcast}/timeline'>['timeline'][number];
 

@@ -4,8 +4,8 @@ import { Count, counted, tellShare } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { LeftOutFacts } from './left-out.tsx';
-import type { BroadcastPartProps } from './part.ts';
+import type { BroadcastPartProps } from './part.tsx';
+import { LeftOutFacts } from './recipients.tsx';
 
 export function Totals({ path, of }: BroadcastPartProps) {
   const { stats, track_opens, recipients, left_out } = of;

@@ -8,10 +8,8 @@ import { PageHeader } from '../../components/page-header.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { useVersion } from '../writing/use-version.ts';
-import { WritingPage } from '../writing/writing-page.tsx';
-import { BroadcastStatus } from './broadcast-status.tsx';
-import { isPlanned } from './part.ts';
+import { useVersion, WritingPage } from '../writing/writing-page.tsx';
+import { BroadcastStatus, isPlanned } from './part.tsx';
 
 interface Path {
   project: string;

@@ -4,13 +4,15 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { Dialog } from '../../components/dialog.tsx';
+import { Fields, lines } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { counted, countedTo } from '../../components/quantity.tsx';
-import { TextAreaField } from '../../components/text-area-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useQuery } from '../../router.ts';
 import type { PageMeta } from '../../use-list.ts';
 import { filterIn } from './filter.ts';
+
+const TAGS = { add: lines('Tags to add'), remove: lines('Tags to take away') };
 
 export function BulkTag(props: {
   path: { project: string; list: string };
@@ -32,8 +34,7 @@ export function BulkTag(props: {
       path,
       body: {
         ...(picked.length > 0 ? { contact_ids: picked } : segment === '' ? { filter } : { segment }),
-        add: entered.lines('add'),
-        remove: entered.lines('remove'),
+        ...entered.read(TAGS),
       },
     });
     toast(`${counted(changed, 'contact')} changed`);
@@ -56,8 +57,7 @@ export function BulkTag(props: {
             </p>
           )}
           <Form submit={`Tag ${who}`} onSubmit={change} onCancel={() => setOpen(false)}>
-            <TextAreaField name="add" label="Tags to add" rows={2} hint="One on each line." />
-            <TextAreaField name="remove" label="Tags to take away" rows={2} hint="One on each line." />
+            <Fields fields={TAGS} />
           </Form>
         </Dialog>
       )}

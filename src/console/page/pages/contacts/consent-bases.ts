@@ -15,8 +15,3 @@ export const CONSENT_BASES: Readonly<Record<ConsentBasis, string>> = {
 export function readBasis(chosen: string): ConsentBasis | null {
   return Object.hasOwn(CONSENT_BASES, chosen) ? (chosen as ConsentBasis) : null;
 }
-
-/** For a choice, with what an empty one means. */
-export function basisChoices(empty: string): (readonly [value: string, label: string])[] {
-  return [['', empty], ...Object.entries(CONSENT_BASES)];
-}

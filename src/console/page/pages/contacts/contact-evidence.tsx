@@ -1,7 +1,6 @@
 /** Where a contact came from, and why it may be mailed. */
 import type { Contact } from '../../api.generated.ts';
-import { Facts } from '../../components/facts.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';

@@ -1,26 +1,22 @@
 /** The table of a list's contacts with its filters; tagging those that were picked or that match, and saving these as a table. */
-
 import type { Contact, ContactFilter, ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { Badge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button-link.tsx';
+import { ButtonLink, FileLink } from '../../components/button-link.tsx';
 import { ChosenBar, useChosen } from '../../components/chosen.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { counted } from '../../components/quantity.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
 import { BulkTag } from './bulk-tag.tsx';
-import { filterIn, queryOf } from './filter.ts';
+import { filterIn, queryOf, STATUSES } from './filter.ts';
 import { FilterButton } from './filter-button.tsx';
-import { STATUSES } from './statuses.ts';
 
 /** More of them make a row too high to read. */
 const TAGS_SHOWN = 4;

@@ -3,8 +3,7 @@ import { useId } from 'preact/hooks';
 import { dayOf, momentOf } from '../../components/date-filter.tsx';
 import { useAll } from '../../use-all.ts';
 import { useLoad } from '../../use-load.ts';
-import { type Kind, type Row, textOf, wordsOf } from './filter.ts';
-import { STATUSES } from './statuses.ts';
+import { type Kind, type Row, STATUSES, textOf, wordsOf } from './filter.ts';
 
 interface ValueProps {
   kind: Kind;

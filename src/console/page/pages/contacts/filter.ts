@@ -1,6 +1,5 @@
 /** A filter as the rows of its builder: what is asked, how, and of what, each as text. Pure functions. */
-import type { ContactFilter, ContactFilterPart } from '../../api.generated.ts';
-import { STATUSES } from './statuses.ts';
+import type { Contact, ContactFilter, ContactFilterPart } from '../../api.generated.ts';
 
 type Member = Exclude<keyof ContactFilterPart, 'tag'>;
 
@@ -245,3 +244,12 @@ export function addressOf({ q, status, ...rest }: ContactFilter): Record<string,
 export function queryOf(filter: ContactFilter): { filter?: string } {
   return Object.keys(filter).length === 0 ? {} : { filter: JSON.stringify(filter) };
 }
+
+/** What a contact can be, in the order of a life. */
+export const STATUSES = [
+  'pending',
+  'active',
+  'unsubscribed',
+  'bounced',
+  'complained',
+] as const satisfies readonly Contact['status'][];

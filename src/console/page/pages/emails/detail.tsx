@@ -9,9 +9,8 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { EmailContent } from './email-content.tsx';
-import { EmailFacts } from './email-facts.tsx';
+import { EmailFacts, MailStatus } from './email-facts.tsx';
 import { EmailReplies } from './email-replies.tsx';
-import { MailStatus } from './mail-status.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** A mail on its way is looked at again this often. */

@@ -1,8 +1,8 @@
 /** What the log knows of a mail, with links to what it names. */
-import type { EmailStory } from '../../api.generated.ts';
-import { Facts } from '../../components/facts.tsx';
-import { Panel } from '../../components/panel.tsx';
+import type { Email, EmailStory } from '../../api.generated.ts';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Bytes } from '../../components/quantity.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { isOwnSlug } from '../writing/words.ts';
@@ -66,5 +66,16 @@ function Refused({ of }: { of: EmailStory['refused'] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** What became of a mail, and that it was kept here where nobody got it. */
+export function MailStatus({ of }: { of: Email }) {
+  if (!of.captured) return <Status of={of.status} />;
+  return (
+    <span class="row">
+      <Status of={of.status} tone="neutral" />
+      <Badge tone="warn">kept here</Badge>
+    </span>
   );
 }

@@ -1,11 +1,9 @@
 /** The mail log of a project: what was sent to whom, and what became of it. */
-
 import type { Email } from '../../api.generated.ts';
-import { ButtonLink } from '../../components/button-link.tsx';
+import { ButtonLink, FileLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -14,7 +12,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
-import { MailStatus } from './mail-status.tsx';
+import { MailStatus } from './email-facts.tsx';
 import { RetryAll } from './retry-all.tsx';
 
 const STATUSES = [

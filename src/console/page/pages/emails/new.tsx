@@ -1,11 +1,10 @@
 /** Sending a mail by hand: now, or at a time. */
-
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
-import { Advanced } from '../../components/advanced.tsx';
+import { Fields, type FormField, mapped, optional, words } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Advanced, Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -14,8 +13,27 @@ import { useAll } from '../../use-all.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 
-const OPTIONAL = ['to_name', 'from', 'from_name', 'reply_to'] as const;
-const LISTS = ['cc', 'bcc', 'attachments'] as const;
+/** None is nothing. */
+const some = (label: string, hint: string, is_mono = false): FormField<string[] | null> =>
+  mapped<string[] | null, string[]>(
+    words(label, { hint, is_mono }),
+    (all) => all ?? [],
+    (all) => (all.length === 0 ? null : all),
+  );
+
+const fieldsOf = (mailboxes: readonly string[] = []) => ({
+  to_name: optional('Name of the recipient'),
+  from_name: optional('Name of the sender'),
+  from: optional('From the mailbox', {
+    placeholder: 'hello@shop.example.com',
+    list: mailboxes,
+    hint: 'It goes out from that mailbox or not at all. Empty: what the project sends from, with fallback.',
+  }),
+  reply_to: optional('Answers go to'),
+  cc: some('Cc', 'Separated by commas.'),
+  bcc: some('Bcc', 'Separated by commas.'),
+  attachments: some('Attachments', 'Ids of files of this project, separated by commas.', true),
+});
 
 export default function NewEmailPage({ params }: PageProps<'project'>) {
   const list = to`/projects/${params.project}/emails`;
@@ -31,11 +49,7 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
         ...(template === null ? { subject: subject ?? '' } : { template, variables }),
         ...(body_html !== null && { body_html }),
         ...(body_text !== null && { body_text }),
-        ...given(OPTIONAL, (name) => entered.textOrNull(name)),
-        ...given(LISTS, (name) => {
-          const words = entered.words(name);
-          return words.length > 0 ? words : null;
-        }),
+        ...entered.given(fieldsOf()),
         ...(at && { scheduled_at: new Date(at).toISOString() }),
       },
     });
@@ -74,40 +88,10 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
             hint="In your own time zone. Empty: now."
           />
           <Advanced title="Names, copies and attachments">
-            <TextField name="to_name" label="Name of the recipient" />
-            <TextField name="from_name" label="Name of the sender" />
-            <TextField
-              name="from"
-              label="From the mailbox"
-              placeholder="hello@shop.example.com"
-              list={mailboxes.data?.map(({ address }) => address) ?? []}
-              hint="It goes out from that mailbox or not at all. Empty: what the project sends from, with fallback."
-            />
-            <TextField name="reply_to" label="Answers go to" />
-            <TextField name="cc" label="Cc" hint="Separated by commas." />
-            <TextField name="bcc" label="Bcc" hint="Separated by commas." />
-            <TextField
-              name="attachments"
-              label="Attachments"
-              hint="Ids of files of this project, separated by commas."
-              is_mono
-            />
+            <Fields fields={fieldsOf(mailboxes.data?.map(({ address }) => address))} />
           </Advanced>
         </Form>
       </Panel>
     </>
   );
-}
-
-/** The fields that were filled in. */
-function given<Name extends string, T>(
-  names: readonly Name[],
-  read: (name: Name) => T | null,
-): Partial<Record<Name, T>> {
-  const filled: Partial<Record<Name, T>> = {};
-  for (const name of names) {
-    const value = read(name);
-    if (value !== null) filled[name] = value;
-  }
-  return filled;
 }

@@ -2,7 +2,7 @@
 import type { RetriedEmails } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 

@@ -1,7 +1,6 @@
 /** The story of a mail along the time: accepted, each attempt with its relay's words, what was reported, what comes next. */
 import type { EmailEvent, EmailStory } from '../../api.generated.ts';
-import { Time } from '../../components/time.tsx';
-import { WithTimes } from '../../components/with-times.tsx';
+import { Time, WithTimes } from '../../components/time.tsx';
 
 type Tone = 'good' | 'warn' | 'bad' | 'neutral';
 

@@ -2,12 +2,24 @@
 import { useState } from 'preact/hooks';
 import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { choice, Fields, SelectField, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
-import type { FilePath } from './file-path.ts';
+
+/** Who may open a file. */
+export const VISIBILITIES = {
+  private: 'Private: with a key, or a link for a while',
+  public: 'Public: everybody who has the link',
+} as const;
+
+const FIELDS = {
+  original_filename: text('Name'),
+  visibility: choice('Visibility', VISIBILITIES, {
+    hint: 'Who has fetched a public file may keep it: making it private does not reach them.',
+  }),
+};
 
 export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string | null; onChange(): void }) {
   const { path, of, etag, onChange } = props;
@@ -17,8 +29,7 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string
       path,
       if_match: entered.version,
       body: {
-        original_filename: entered.text('original_filename'),
-        visibility: entered.text('visibility') === 'public' ? 'public' : 'private',
+        ...entered.read(FIELDS),
         ...(expiry === 'never' && { expires_in_days: null }),
         ...(expiry === 'days' && { expires_in_days: entered.numberOrNull('expires_in_days') ?? 0 }),
       },
@@ -30,17 +41,7 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string
   return (
     <Panel title="Change" lead="The bytes of a file never change: upload another one instead.">
       <Form submit="Save the changes" version={etag} onSubmit={change}>
-        <TextField name="original_filename" label="Name" value={of.original_filename} />
-        <SelectField
-          name="visibility"
-          label="Visibility"
-          value={of.visibility}
-          choices={[
-            ['private', 'Private: with a key, or a link for a while'],
-            ['public', 'Public: everybody who has the link'],
-          ]}
-          hint="Who has fetched a public file may keep it: making it private does not reach them."
-        />
+        <Fields fields={FIELDS} of={of} />
         <SelectField
           name="expiry"
           label="Expiry"
@@ -56,4 +57,10 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string
       </Form>
     </Panel>
   );
+}
+
+/** What names a file to the API. */
+export interface FilePath {
+  project: string;
+  public_id: string;
 }

@@ -5,7 +5,7 @@ import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { type Chosen, ChosenBar, useChosen } from '../../components/chosen.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';

@@ -9,7 +9,7 @@ import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Variant } from '../../components/variant.tsx';
 import { useLoad } from '../../use-load.ts';
-import type { FilePath } from './file-path.ts';
+import type { FilePath } from './file-form.tsx';
 
 const LOOK_S = 60;
 /** Twice what style.css shows at most, for screens with that many pixels. */

@@ -2,28 +2,31 @@
 import { useState } from 'preact/hooks';
 import type { ObjectLink, ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { check, choice, Fields, mapped } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { Time } from '../../components/time.tsx';
-import type { FilePath } from './file-path.ts';
+import type { FilePath } from './file-form.tsx';
 
-const DURATIONS: readonly (readonly [seconds: string, label: string])[] = [
-  ['3600', 'One hour'],
-  ['86400', 'One day'],
-  ['259200', 'Three days'],
-  ['604800', 'One week, the longest'],
-];
+const FIELDS = {
+  expires_in_seconds: mapped<number, string>(
+    choice('Good for', [
+      ['3600', 'One hour'],
+      ['86400', 'One day'],
+      ['259200', 'Three days'],
+      ['604800', 'One week, the longest'],
+    ]),
+    String,
+    Number,
+  ),
+  download: check('Downloads the file', { hint: 'Instead of showing it in the browser.' }),
+};
 
 export function SignedLink({ path, of }: { path: FilePath; of: ObjectRecord }) {
   const [made, setMade] = useState<ObjectLink | null>(null);
   const create = async (entered: Entered): Promise<void> => {
-    const body = {
-      expires_in_seconds: Number(entered.text('expires_in_seconds')),
-      download: entered.flag('download'),
-    };
+    const body = entered.read(FIELDS);
     setMade(await call('POST /projects/{project}/objects/{public_id}/links', { path, body }));
   };
   return (
@@ -38,12 +41,7 @@ export function SignedLink({ path, of }: { path: FilePath; of: ObjectRecord }) {
     >
       <div class="stack">
         <Form is_fleeting submit="Make a link" onSubmit={create}>
-          <SelectField name="expires_in_seconds" label="Good for" choices={DURATIONS} />
-          <CheckField
-            name="download"
-            label="Downloads the file"
-            hint="Instead of showing it in the browser."
-          />
+          <Fields fields={FIELDS} />
         </Form>
         {made && (
           <div class="notice good" role="status">

@@ -1,13 +1,23 @@
 /** Choosing files, who may open them and for how long; then how far each has come. What is refused can be tried again. */
+
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError, type Progress, uploadFile } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
+import { choice, Fields, optional } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Bytes, counted } from '../../components/quantity.tsx';
-import { SelectField } from '../../components/select-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
+import { VISIBILITIES } from './file-form.tsx';
+
+const FIELDS = {
+  visibility: choice('Visibility', VISIBILITIES),
+  // As it is sent: in a form.
+  expires_in_days: optional('Days to keep', {
+    type: 'number',
+    hint: 'Then it is deleted. Empty: kept until somebody deletes it.',
+  }),
+};
 
 interface Upload {
   file: File;
@@ -34,12 +44,7 @@ export function UploadDialog(props: {
   const change = (file: File, changes: Partial<Upload>): void =>
     setUploads((all) => all.map((each) => (each.file === file ? { ...each, ...changes } : each)));
   const store = async (entered: Entered): Promise<void> => {
-    const days = entered.text('expires_in_days');
-    const wishes = {
-      visibility: entered.text('visibility'),
-      // Without, for ever.
-      ...(days === '' ? {} : { expires_in_days: days }),
-    };
+    const wishes = entered.given(FIELDS);
     let refused = 0;
     for (const { file } of uploads) {
       if (signal.aborted) return;
@@ -85,20 +90,7 @@ export function UploadDialog(props: {
             ))}
           </ul>
         )}
-        <SelectField
-          name="visibility"
-          label="Visibility"
-          choices={[
-            ['private', 'Private: with a key, or a link for a while'],
-            ['public', 'Public: everybody who has the link'],
-          ]}
-        />
-        <TextField
-          name="expires_in_days"
-          label="Days to keep"
-          type="number"
-          hint="Then it is deleted. Empty: kept until somebody deletes it."
-        />
+        <Fields fields={FIELDS} />
       </Form>
     </Dialog>
   );

@@ -1,9 +1,11 @@
 /** Findings, each with what mends it. */
-
 import type { Finding } from '../../api.generated.ts';
+import { Command } from '../../components/copy-button.tsx';
+import { wayOf } from '../../components/refusal.ts';
 import { Status } from '../../components/status.tsx';
-import { WithTimes } from '../../components/with-times.tsx';
-import { Remedy } from './remedy.tsx';
+import { WithTimes } from '../../components/time.tsx';
+import { hrefOf } from '../../router.ts';
+import { ActButton, placeOf } from './act-button.tsx';
 
 const TONES = { ok: 'good', warning: 'warn', problem: 'bad' } as const;
 
@@ -24,5 +26,35 @@ export function FindingList(props: { label: string; of: readonly Finding[]; onCh
         </li>
       ))}
     </ul>
+  );
+}
+
+/** What mends a finding: the buttons that do, else the page where it is done, if there is one, and the command. */
+export function Remedy({ of: { remedy, acts }, onChange }: { of: Finding; onChange(): void }) {
+  if (acts.length > 0) {
+    const [first] = acts;
+    const place = acts.length === 1 && first ? placeOf(first) : null;
+    return (
+      <div class="row">
+        {acts.map((act) => (
+          <ActButton
+            key={`${act.kind} ${act.project} ${act.of}`}
+            of={act}
+            several={acts.length > 1}
+            onChange={onChange}
+          />
+        ))}
+        {place && <a href={hrefOf(place.path)}>{place.label}</a>}
+      </div>
+    );
+  }
+  if (remedy === null) return null;
+  const page = wayOf(remedy, null);
+  const is_command = /^[a-z]\S* /.test(remedy) && !remedy.includes(', ');
+  return (
+    <div class="row">
+      {page && <a href={hrefOf(page.path)}>{page.label}</a>}
+      {is_command ? <Command of={remedy} /> : <p class="muted said">{remedy}</p>}
+    </div>
   );
 }

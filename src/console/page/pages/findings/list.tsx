@@ -2,10 +2,9 @@
 import type { Finding } from '../../api.generated.ts';
 import { Empty } from '../../components/empty.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Facts } from '../../components/facts.tsx';
+import { Skeleton } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
 import { FindingList } from './finding-list.tsx';
 import { useFindings } from './latest.ts';

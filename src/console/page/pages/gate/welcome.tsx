@@ -1,15 +1,25 @@
 /** Where a one-time link leads: a password is chosen. The first person of all says who they are, too. */
 import { ApiError, call } from '../../api.ts';
 import { Empty } from '../../components/empty.tsx';
+import { Fields, optional, password, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Gate } from '../../components/gate.tsx';
 import { Loaded } from '../../components/loaded.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Gate } from '../../components/sign-in.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { navigate } from '../../router.ts';
 import { loadSession } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
+
+/** What a new password is to be. */
+export const GOOD_PASSWORD =
+  'At least 12 characters that are hard to guess: four words that have nothing to do with each other, say, and not your name.';
+
+const WHO = {
+  email: text('Email', { type: 'email', autocomplete: 'username' }),
+  name: optional('Name', { autocomplete: 'name' }),
+};
+const PASSWORD = { password: password('Password', { autocomplete: 'new-password', hint: GOOD_PASSWORD }) };
 
 /** Whoever has just set a password is not asked for it again. */
 async function goIn(email: string, password: string): Promise<void> {
@@ -29,19 +39,18 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
   const email = load.data?.email ?? null;
   const is_first = load.data !== null && email === null;
   const accept = async (entered: Entered): Promise<void> => {
-    const name = entered.text('name');
-    const who = is_first ? { email: entered.text('email'), ...(name && { name }) } : {};
+    const { password: chosen } = entered.read(PASSWORD);
     try {
       await call('POST /console/welcome/{token}', {
         path: params,
-        body: { ...who, password: entered.exact('password') },
+        body: { ...(is_first && entered.given(WHO)), password: chosen },
       });
     } catch (error) {
       // Used or replaced since the page was opened.
       if (error instanceof ApiError && error.status === 404) return load.reload();
       throw error;
     }
-    await goIn(email ?? entered.text('email'), entered.exact('password'));
+    await goIn(email ?? entered.text('email'), chosen);
   };
   if (load.error?.status === 404) {
     return (
@@ -64,18 +73,7 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
       <Loaded load={load}>
         {() => (
           <Form is_fleeting is_for_readers submit="Set the password" onSubmit={accept}>
-            {is_first && (
-              <TextField name="email" label="Email" type="email" autocomplete="username" is_focused />
-            )}
-            {is_first && <TextField name="name" label="Name" autocomplete="name" />}
-            <TextField
-              name="password"
-              label="Password"
-              type="password"
-              autocomplete="new-password"
-              hint="At least 12 characters that are hard to guess: four words that have nothing to do with each other, say, and not your name."
-              is_focused={!is_first}
-            />
+            <Fields fields={{ ...(is_first && WHO), ...PASSWORD }} is_focused />
           </Form>
         )}
       </Loaded>

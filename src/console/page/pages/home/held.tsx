@@ -2,7 +2,7 @@
 import type { Overview } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { person } from '../../session.ts';

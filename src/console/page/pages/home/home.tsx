@@ -1,9 +1,8 @@
 /** All projects at a glance: what waits, the present day, what became of mail, what is stored, and how the machine is. */
 import type { Overview } from '../../api.generated.ts';
-import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Bytes, counted, tellBytes } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { hrefOf } from '../../router.ts';
@@ -12,8 +11,7 @@ import { useLoad } from '../../use-load.ts';
 import { FindingsLine, FindingsPanel } from '../findings/overview-panel.tsx';
 import { FirstChoices } from './first-choices.tsx';
 import { Held } from './held.tsx';
-import { MailOverTime } from './mail-over-time.tsx';
-import { useDays } from './range.tsx';
+import { MailOverTime, useDays } from './mail-over-time.tsx';
 import { HowMailDoes, Today } from './today.tsx';
 import { Waiting } from './waiting.tsx';
 

@@ -1,9 +1,10 @@
 /** Mail by hour or day: drawn once there is a line to draw, told in words before. */
 import { Chart, type Series } from '../../components/chart.tsx';
+import { Choice } from '../../components/choice.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
-import { RangeChoice } from './range.tsx';
+import { setQuery, useQuery } from '../../router.ts';
 
 export interface MailMoment {
   /** ISO 8601: an hour, or a day of UTC. */
@@ -80,4 +81,28 @@ function seriesOf(of: readonly MailMoment[]): Series[] {
     ...(clicked.length === 0 ? [] : [{ label: 'Clicked', values: clicked, tone: 'good' as const }]),
     { label: 'Failed or came back', values: of.map(({ amiss }) => amiss), tone: 'bad' },
   ];
+}
+
+const RANGES = [
+  ['7', '7 days'],
+  ['30', '30 days'],
+] as const;
+
+/** Null where the address names none. */
+export function useDays(): '7' | '30' | null {
+  const asked = useQuery().get('days');
+  return RANGES.find(([days]) => days === asked)?.[0] ?? null;
+}
+
+/** `without`: the choice of none, where there is that. */
+export function RangeChoice({ without }: { without?: string }) {
+  const now = useDays();
+  return (
+    <Choice
+      label="Of how long"
+      choices={without === undefined ? RANGES : [['', without], ...RANGES]}
+      now={now ?? (without === undefined ? '7' : '')}
+      onChoose={(days) => setQuery({ days })}
+    />
+  );
 }

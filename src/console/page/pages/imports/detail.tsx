@@ -1,27 +1,24 @@
 /** How an import stands, while it goes on and after it: its rows, what was not taken, and going on after a failure. */
-
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Import } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tiles } from '../../components/tiles.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useLoad } from '../../use-load.ts';
+import { type Load, useLoad } from '../../use-load.ts';
 import { LEFT_OUT, nameOf } from './columns.ts';
 import { METHODS, REASONS, type Reason, rejectedRows } from './outcomes.ts';
 import { Rejected } from './rejected.tsx';
-import { useImport } from './use-import.ts';
 
 export default function ImportPage({ params }: PageProps<'project' | 'import'>) {
   const { project } = params;
@@ -201,4 +198,36 @@ function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
       />
     </Panel>
   );
+}
+
+const FIRST_MS = 1000;
+const LAST_MS = 60_000;
+
+/** How long to wait before the next look, after so many that showed nothing new; null for no more. */
+export function waitFor(of: Pick<Import, 'status'> | null, looks_without_news: number): number | null {
+  if (of && of.status !== 'pending' && of.status !== 'processing') return null;
+  return Math.min(LAST_MS, FIRST_MS * 2 ** Math.min(looks_without_news, 10));
+}
+
+export function useImport(path: { project: string; import: string }): Load<Import> {
+  const [looks, setLooks] = useState(0);
+  const [seen, setSeen] = useState<Import | null>(null);
+  const load = useLoad(
+    'GET /projects/{project}/email-imports/{import}',
+    { path },
+    {
+      every_ms: waitFor(seen, looks),
+    },
+  );
+  const last = useRef('');
+  const { data, is_loading } = load;
+  useEffect(() => {
+    if (is_loading) return;
+    // A look that failed shows nothing new either.
+    const now = `${data?.status} ${data?.processed_rows}`;
+    setLooks((so_far) => (now === last.current ? so_far + 1 : 0));
+    last.current = now;
+    setSeen(data);
+  }, [is_loading, data]);
+  return load;
 }

@@ -2,8 +2,8 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ImportColumn } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
 import { Field } from '../../components/field.tsx';
+import { CheckField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { tellBytes } from '../../components/quantity.tsx';

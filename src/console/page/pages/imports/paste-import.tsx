@@ -1,9 +1,9 @@
 /** Importing what is pasted: it ends at once, but for rows whose domain nobody can tell about yet. */
 import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { TextAreaField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { TextAreaField } from '../../components/text-area-field.tsx';
 import { navigate, to } from '../../router.ts';
 import { enteredDefaults, ImportDefaults } from './import-defaults.tsx';
 

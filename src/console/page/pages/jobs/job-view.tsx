@@ -1,14 +1,14 @@
 /** A job, on its page: how far it is, how it ended, and what came of it. */
 import type { Job } from '../../api.generated.ts';
-import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
+import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import type { Load } from '../../use-load.ts';
+import { type Load, useLoad } from '../../use-load.ts';
 import { tellKind } from './kinds.tsx';
 
 const UNDER_WAY_MS = 2000;
@@ -110,4 +110,21 @@ function Value({ project, name, of }: ResultProps<unknown> & { name: string }) {
   if (project !== undefined && place !== undefined && typeof of === 'string')
     return <a href={hrefOf(to`/projects/${project}/${place}/${of}`)}>{of}</a>;
   return <span class="said">{typeof of === 'string' ? of : JSON.stringify(of, null, 1)}</span>;
+}
+
+/** One job of a project, with links to what it is of. */
+export function ProjectJobPage({ params }: PageProps<'project' | 'job'>) {
+  const { project, job: job_id } = params;
+  const load = useLoad(
+    'GET /projects/{project}/jobs/{job_id}',
+    { path: { project, job_id } },
+    { every_ms: everyMs },
+  );
+  return <JobView load={load} list={to`/projects/${project}/jobs`} project={project} />;
+}
+
+/** One job, whatever its project. */
+export function JobPage({ params }: PageProps<'job'>) {
+  const load = useLoad('GET /jobs/{job}', { path: params }, { every_ms: everyMs });
+  return <JobView load={load} list="/jobs" />;
 }

@@ -1,13 +1,19 @@
 /** One key, in three parts: where it may be used from, what it may do, and its secret and end. */
+
+import type { ApiKey } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
-import { hrefOf, to } from '../../router.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { KeyEnd } from './key-end.tsx';
 import { KeyPermissions } from './key-permissions.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { KeySmtp } from './key-smtp.tsx';
@@ -54,4 +60,33 @@ export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
       </Loaded>
     </>
   );
+}
+
+/** Deleting a key. */
+export function KeyEnd({ path, of }: KeyPartProps) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE /projects/{project}/api-keys/{apiKey}', { path });
+    toast(`Key ${of.name} is deleted`);
+    navigate(to`/projects/${path.project}/keys`, { replace: true });
+  };
+  return (
+    <Panel title="Delete the key" tone="danger" lead="Files and mails that were made with it stay.">
+      <ConfirmByName title="Delete the key" name={of.name} act={remove}>
+        <p>
+          {of.origins_count > 0 && `With it go ${counted(of.origins_count, 'origin')}. `}
+          Apps that use it are refused at once, and it cannot be brought back.
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}
+
+/** What each part of a key's page is given. */
+export interface KeyPartProps {
+  path: { project: string; apiKey: string };
+  of: ApiKey;
+  /** The version that was read. */
+  etag: string | null;
+  /** The key is another one now: it is to be loaded again. */
+  onChange(): void;
 }

@@ -4,9 +4,8 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
 import { permissionsOf } from './abilities.ts';
-import { askAboutOrigins } from './ask-about-origins.tsx';
-import { KeyFields } from './key-fields.tsx';
-import type { KeyPartProps } from './key-part.ts';
+import type { KeyPartProps } from './detail.tsx';
+import { askAboutOrigins, KeyFields, LIMITS, NAME } from './key-fields.tsx';
 
 export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
   const change = async (entered: Entered): Promise<void> => {
@@ -25,12 +24,10 @@ export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
       path,
       if_match: entered.version,
       body: {
-        name: entered.text('name'),
+        ...entered.read({ ...NAME, ...LIMITS }),
         ...permissionsOf(entered.all('can'), of.permissions),
         restricted,
         allow_no_origin,
-        rate_limit_per_minute: entered.numberOrNull('rate_limit_per_minute'),
-        email_daily_limit: entered.numberOrNull('email_daily_limit'),
       },
     });
     toast('The changes are saved and hold from the next request');

@@ -1,14 +1,12 @@
 /** A key's secret: shown on purpose, rotated; and the key refused for a while. */
-
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { MaskedSecret } from '../../components/masked-secret.tsx';
+import { MaskedSecret, SecretOnce } from '../../components/masked-secret.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SecretOnce } from '../../components/secret-once.tsx';
 import { useRevealed } from '../../use-revealed.ts';
-import type { KeyPartProps } from './key-part.ts';
+import type { KeyPartProps } from './detail.tsx';
 
 export function KeySecret({ path, of, onChange }: KeyPartProps) {
   const revealed = useRevealed<string>();

@@ -1,11 +1,10 @@
 /** What an app that speaks SMTP is to be set to, to send with a key. */
 import type { SmtpAccess } from '../../api.generated.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { useLoad } from '../../use-load.ts';
-import type { KeyPartProps } from './key-part.ts';
+import type { KeyPartProps } from './detail.tsx';
 
 const TLS: Readonly<Record<SmtpAccess['tls'], string>> = {
   tls: 'TLS from the first byte (SSL/TLS)',

@@ -1,24 +1,22 @@
 /** Making a key: with what it may do and where from. Its secret is shown this once. */
-
 import { useState } from 'preact/hooks';
 import type { ApiKeyWithSecret } from '../../api.generated.ts';
 import { ApiError, call } from '../../api.ts';
-import { askAboutName } from '../../components/ask-about-name.tsx';
+import { askAboutName } from '../../components/ask-first.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Command } from '../../components/command.tsx';
+import { Command } from '../../components/copy-button.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
+import { SecretOnce } from '../../components/masked-secret.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SecretOnce } from '../../components/secret-once.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { callAll } from '../../use-all.ts';
 import { abilitiesOf, permissionsOf } from './abilities.ts';
-import { askAboutOrigins } from './ask-about-origins.tsx';
 import { curlThatTries } from './curl-lines.ts';
-import { KeyFields } from './key-fields.tsx';
-import { tellOfOrigin } from './origin-types.ts';
+import { askAboutOrigins, KeyFields, LIMITS, NAME, ORIGINS, TEST } from './key-fields.tsx';
+import { tellOfOrigin } from './origin-fields.tsx';
 
 export default function NewKeyPage({ params }: PageProps<'project'>) {
   const [made, setMade] = useState<ApiKeyWithSecret | null>(null);
@@ -42,20 +40,13 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
       is_for_pages,
       act: 'Create',
     });
-    const limits = {
-      rate_limit_per_minute: entered.numberOrNull('rate_limit_per_minute'),
-      email_daily_limit: entered.numberOrNull('email_daily_limit'),
-    };
     const key = await call('POST /projects/{project}/api-keys', {
       path: params,
       body: {
-        name: entered.text('name'),
+        ...entered.given({ ...NAME, ...TEST, ...LIMITS }),
         ...permissionsOf(entered.all('can')),
         restricted,
         allow_no_origin,
-        is_test: entered.flag('is_test'),
-        ...(limits.rate_limit_per_minute !== null && { rate_limit_per_minute: limits.rate_limit_per_minute }),
-        ...(limits.email_daily_limit !== null && { email_daily_limit: limits.email_daily_limit }),
       },
     });
     for (const value of origins) {
@@ -110,7 +101,7 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
 
 /** Those that were entered, each once, before anything is made. Throws ApiError that says which of them is none. */
 async function checkedOrigins(entered: Entered): Promise<string[]> {
-  const origins = entered.words('origins').map((value) => ({ type: 'domain' as const, value }));
+  const origins = entered.read(ORIGINS).origins.map((value) => ({ type: 'domain' as const, value }));
   if (origins.length === 0) return [];
   const verdicts = await call('POST /global-origins/check', { body: { origins } });
   const errors = verdicts.flatMap(({ reason }, index) =>

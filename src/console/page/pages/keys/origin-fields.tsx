@@ -1,10 +1,10 @@
 /** What an origin is, in a form: of a key's own, and of those that every restricted key accepts. */
 import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
+import { SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { ORIGIN_TYPES } from './origin-types.ts';
+import { toast } from '../../components/toast.tsx';
 
 const typeOf = (value: string): Origin['type'] =>
   ORIGIN_TYPES.find(([each]) => each === value)?.[0] ?? 'domain';
@@ -49,4 +49,28 @@ export function originIn(entered: Entered) {
     value: entered.text('value'),
     ...(sha256_fingerprints.length > 0 && { sha256_fingerprints }),
   };
+}
+
+/** Kinds of origins, as they are shown, and what must be known of some. */
+export const ORIGIN_TYPES: readonly (readonly [Origin['type'], string])[] = [
+  ['domain', 'Web site'],
+  ['android', 'Android app'],
+  ['ios', 'iOS app'],
+];
+
+const TOOLS: Readonly<Record<string, string>> = {
+  capacitor: 'Capacitor',
+  ionic: 'Ionic',
+  tauri: 'Tauri',
+  app: 'Electron',
+};
+
+/** Says of an origin that was added what its value alone does not tell: that it is not one app's. */
+export function tellOfOrigin(value: string): void {
+  const tool = TOOLS[value.slice(0, value.indexOf(':'))];
+  if (tool !== undefined)
+    toast(
+      `Every app that is made with ${tool} may send ${value}: it keeps web pages out, and no such app.`,
+      'warn',
+    );
 }

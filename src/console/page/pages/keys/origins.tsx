@@ -1,12 +1,10 @@
 /** Where a restricted key may be used from: its own origins, added and removed. */
-
 import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
-import { Badge } from '../../components/badge.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -14,11 +12,11 @@ import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
+import { Badge } from '../../components/status.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import type { KeyPartProps } from './key-part.ts';
-import { OriginFields, originIn } from './origin-fields.tsx';
-import { ORIGIN_TYPES, tellOfOrigin } from './origin-types.ts';
+import type { KeyPartProps } from './detail.tsx';
+import { ORIGIN_TYPES, OriginFields, originIn, tellOfOrigin } from './origin-fields.tsx';
 
 export function Origins({ path, of, onChange }: KeyPartProps) {
   const load = useLoad('GET /projects/{project}/api-keys/{apiKey}/origins', { path });

@@ -2,20 +2,25 @@
 import { useState } from 'preact/hooks';
 import type { KeyVerdict } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { Fields, optional } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { TextField } from '../../components/text-field.tsx';
-import type { KeyPartProps } from './key-part.ts';
+import type { KeyPartProps } from './detail.tsx';
+
+const FIELDS = {
+  origin: optional('Origin of a web page', { placeholder: 'https://shop.example.com', is_mono: true }),
+  app_id: optional('Id of an app', { placeholder: 'com.example.shop', is_mono: true }),
+  cert_fingerprint: optional('Certificate of the app', {
+    hint: 'The fingerprint that it sends in X-Android-Cert, where a rule asks for one.',
+    is_mono: true,
+  }),
+};
 
 export function Why({ path }: Pick<KeyPartProps, 'path'>) {
   const [verdict, setVerdict] = useState<KeyVerdict | null>(null);
   const ask = async (entered: Entered): Promise<void> => {
     setVerdict(null);
-    const body = {
-      origin: entered.textOrNull('origin'),
-      app_id: entered.textOrNull('app_id'),
-      cert_fingerprint: entered.textOrNull('cert_fingerprint'),
-    };
+    const body = entered.read(FIELDS);
     setVerdict(await call('POST /projects/{project}/api-keys/{apiKey}/why', { path, body }));
   };
   return (
@@ -25,19 +30,7 @@ export function Why({ path }: Pick<KeyPartProps, 'path'>) {
     >
       <div class="stack">
         <Form is_fleeting is_for_readers submit="Try it" onSubmit={ask}>
-          <TextField
-            name="origin"
-            label="Origin of a web page"
-            placeholder="https://shop.example.com"
-            is_mono
-          />
-          <TextField name="app_id" label="Id of an app" placeholder="com.example.shop" is_mono />
-          <TextField
-            name="cert_fingerprint"
-            label="Certificate of the app"
-            hint="The fingerprint that it sends in X-Android-Cert, where a rule asks for one."
-            is_mono
-          />
+          <Fields fields={FIELDS} />
         </Form>
         {verdict && (
           <div class={`notice ${verdict.accepted ? 'good' : 'bad'}`} role="status">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { SelectField } from '../../components/select-field.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useChangesOf } from '../../use-changes-of.ts';
 import { useLoad } from '../../use-load.ts';

@@ -2,15 +2,13 @@
 import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { BesideForm } from '../../components/beside-form.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
-import { Strangers } from '../marketing/strangers.tsx';
+import { BesideForm, Strangers } from '../marketing/strangers.tsx';
 import { enteredList, ListFields } from './list-fields.tsx';
 
 /** What of a list strangers see. */

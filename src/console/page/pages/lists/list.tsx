@@ -1,6 +1,5 @@
 /** The lists of a project, each with how many are on it. */
 
-import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -8,7 +7,7 @@ import { Filters } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Count } from '../../components/quantity.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';

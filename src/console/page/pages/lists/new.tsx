@@ -1,6 +1,6 @@
 /** Making a list. */
 import { call } from '../../api.ts';
-import { askAboutName } from '../../components/ask-about-name.tsx';
+import { askAboutName } from '../../components/ask-first.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';

@@ -1,4 +1,6 @@
 /** One mailbox: how it is, a test, and its settings and end. */
+
+import type { MailboxDetails } from '../../api.generated.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
@@ -37,4 +39,12 @@ export default function MailboxPage({ params }: PageProps<'address'>) {
       </Loaded>
     </>
   );
+}
+
+/** What the parts of a mailbox's page are given. */
+export interface MailboxPartProps {
+  of: MailboxDetails;
+  /** The version that is shown. */
+  etag: string | null;
+  onChange(): void;
 }

@@ -2,15 +2,13 @@
 import type { MailboxDetails, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Advanced } from '../../components/advanced.tsx';
-import { Facts } from '../../components/facts.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Advanced, Facts, Panel } from '../../components/panel.tsx';
 import { Count, counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import type { MailboxPartProps } from './mailbox-part.ts';
-import { UsedToday } from './used-today.tsx';
+import type { MailboxPartProps } from './detail.tsx';
+import { UsedToday } from './mailbox-state.tsx';
 
 export function Health({ of, etag, onChange }: MailboxPartProps) {
   const set = async (state: 'active' | 'paused'): Promise<void> => {

@@ -1,10 +1,10 @@
 /** The inbox of a mailbox in parts, filled in by its provider where that is a known one; and what was entered of it. */
 import { useState } from 'preact/hooks';
 import type { InboxParts } from '../../api.generated.ts';
-import { Advanced } from '../../components/advanced.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { Advanced } from '../../components/panel.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 
 /** Hosts as the providers' own pages have them; each takes IMAP over TLS on port 993. */

@@ -1,16 +1,15 @@
 /** The mailboxes: addresses that mail goes out from, and how each is. */
 
-import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { Badge } from '../../components/status.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
-import { MailboxState } from './mailbox-state.tsx';
-import { UsedToday } from './used-today.tsx';
+import { MailboxState, UsedToday } from './mailbox-state.tsx';
 
 function AddMailbox() {
   return (

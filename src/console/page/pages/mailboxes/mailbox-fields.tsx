@@ -1,12 +1,11 @@
 /** The fields of a mailbox, for adding one and for changing it, and what was entered in them. */
 import { useState } from 'preact/hooks';
 import type { MailboxChanges, MailboxDetails, NewMailbox } from '../../api.generated.ts';
-import { Advanced } from '../../components/advanced.tsx';
-import { CheckField } from '../../components/check-field.tsx';
+import { CheckField, SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { OptionsField } from '../../components/options-field.tsx';
+import { Advanced } from '../../components/panel.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { InboxFields, inboxIn } from './inbox-fields.tsx';
 import { newRelayIn, RelayFields, relayIn } from './relay-fields.tsx';

@@ -7,8 +7,8 @@ import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
+import type { MailboxPartProps } from './detail.tsx';
 import { MailboxFields, readChanges } from './mailbox-fields.tsx';
-import type { MailboxPartProps } from './mailbox-part.ts';
 
 export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
   const [turn, setTurn] = useState(0);

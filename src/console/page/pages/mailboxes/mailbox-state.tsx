@@ -1,7 +1,7 @@
 /** Whether mail goes out from a mailbox, in words: paused, resting, refused, slowed, or nothing in the way. */
 import type { Mailbox } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Status } from '../../components/status.tsx';
+import { Count } from '../../components/quantity.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 
 export function MailboxState({ of }: { of: Mailbox }) {
   return (
@@ -12,5 +12,21 @@ export function MailboxState({ of }: { of: Mailbox }) {
       {of.refusal !== null && <Status of="refused" tone="bad" />}
       {of.kind === 'capture' && <Badge tone="accent">captures</Badge>}
     </span>
+  );
+}
+
+/** How much of its daily limit a mailbox has used. */
+export function UsedToday({ of }: { of: Pick<Mailbox, 'used_today' | 'daily_limit'> }) {
+  const { used_today, daily_limit } = of;
+  return (
+    <>
+      <Count of={used_today} />
+      {daily_limit !== null && (
+        <span class="muted">
+          {' '}
+          of <Count of={daily_limit} />
+        </span>
+      )}
+    </>
   );
 }

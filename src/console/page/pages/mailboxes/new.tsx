@@ -10,7 +10,7 @@ import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
 import { MailboxFields, type OutletName, readNew } from './mailbox-fields.tsx';
-import { RelayRefused } from './relay-refused.tsx';
+import { RelayRefused } from './relay-fields.tsx';
 
 export default function NewMailboxPage() {
   const [outlet, setOutlet] = useState<OutletName>('relay');

@@ -1,10 +1,11 @@
 /** The relay of a mailbox in parts, filled in by its provider where that is a known one; and what was entered of it. */
 import { useState } from 'preact/hooks';
-import type { NewMailbox, RelayProvider } from '../../api.generated.ts';
-import { Advanced } from '../../components/advanced.tsx';
+import type { NewMailbox, RelayCheck, RelayProvider } from '../../api.generated.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { Advanced } from '../../components/panel.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useLoad } from '../../use-load.ts';
 
@@ -145,4 +146,33 @@ export function relayIn(entered: Entered, relay: string | null | undefined) {
 export function newRelayIn(entered: Entered): NonNullable<NewMailbox['relay']> {
   const { host = '', user = null, ...rest } = relayIn(entered, null) ?? {};
   return { host, ...rest, ...(user !== null && { user }) };
+}
+
+const STAGES: Readonly<Record<NonNullable<RelayCheck['stage']>, string>> = {
+  connect: 'The server was not reached.',
+  tls: 'No safe connection came about (TLS).',
+  greeting: 'The server did not greet.',
+  login: 'The server did not let us in.',
+  sender: 'The server takes no mail from this address.',
+};
+
+/** `save`: all the same. */
+export function RelayRefused({ check, save }: { check: RelayCheck; save(): Promise<void> }) {
+  const { stage, words, hint } = check;
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>{stage === null ? 'It did not work.' : STAGES[stage]}</strong> Nothing is saved.
+      </p>
+      <p>
+        <q class="said">{words}</q>
+      </p>
+      {hint && <p>{hint}</p>}
+      <p>
+        <ActionButton act={save} is_small>
+          Save it all the same
+        </ActionButton>
+      </p>
+    </div>
+  );
 }

@@ -5,7 +5,7 @@ import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import type { MailboxPartProps } from './mailbox-part.ts';
+import type { MailboxPartProps } from './detail.tsx';
 
 export function TestSend({ of, onChange }: Omit<MailboxPartProps, 'etag'>) {
   const [result, setResult] = useState<MailboxTest | null>(null);

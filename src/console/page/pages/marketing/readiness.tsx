@@ -4,7 +4,7 @@ import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Status } from '../../components/status.tsx';
 import type { Load } from '../../use-load.ts';
-import { LACKS } from './lacks.ts';
+import { LACKS } from './lacking.tsx';
 
 type Mailbox = NonNullable<MarketingSettings['mailboxes']>[number];
 

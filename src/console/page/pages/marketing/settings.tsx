@@ -1,7 +1,6 @@
 /** A project's marketing settings, and what is missing before a sequence can be activated. */
 import type { MarketingSettings } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { BesideForm } from '../../components/beside-form.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -10,8 +9,8 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { useLoad } from '../../use-load.ts';
 import { Readiness } from './readiness.tsx';
-import { SettingsFields } from './settings-fields.tsx';
-import { Strangers } from './strangers.tsx';
+import { DAILY_CAP, ENABLED, LOOKS, PAUSE_AT, REPLY_TO, SettingsFields, WINDOW } from './settings-fields.tsx';
+import { BesideForm, Strangers } from './strangers.tsx';
 
 const ENDPOINT = 'GET /projects/{project}/email-marketing/settings';
 
@@ -53,20 +52,13 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
   // Of one that asks, so that its mail can be seen here too.
   const lists = useLoad('GET /projects/{project}/email-lists', { path: { project } });
   const change = async (entered: Entered): Promise<void> => {
-    const percent = entered.numberOrNull('bounce_pause_threshold_percent');
     await call('PATCH /projects/{project}/email-marketing/settings', {
       path: { project },
       if_match: entered.version,
       body: {
-        enabled: entered.flag('enabled'),
-        ...looksIn(entered),
-        reply_to: entered.textOrNull('reply_to'),
+        ...entered.read({ ...ENABLED, ...LOOKS, ...REPLY_TO, ...WINDOW, ...DAILY_CAP }),
+        ...entered.given(PAUSE_AT),
         accounts: entered.all('accounts').flatMap((typed) => typed.split(/[\s,]+/).filter(Boolean)),
-        daily_cap: entered.numberOrNull('daily_cap'),
-        send_window_start: entered.textOrNull('send_window_start'),
-        send_window_end: entered.textOrNull('send_window_end'),
-        timezone: entered.text('timezone'),
-        ...(percent !== null && { bounce_pause_threshold_percent: percent }),
       },
     });
     toast('The settings are saved');
@@ -86,22 +78,9 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
           project={project}
           first="newsletter"
           list={lists.data?.data.find(({ confirmation_template }) => confirmation_template !== null)?.id}
-          typed={entered && { settings: looksIn(entered) }}
+          typed={entered && { settings: entered.read(LOOKS) }}
         />
       )}
     />
   );
-}
-
-/** What of the settings strangers see. */
-function looksIn(entered: Entered) {
-  return {
-    from_name: entered.textOrNull('from_name'),
-    postal_address: entered.textOrNull('postal_address'),
-    brand_name: entered.textOrNull('brand_name'),
-    brand_color: entered.textOrNull('brand_color'),
-    brand_logo_url: entered.textOrNull('brand_logo_url'),
-    brand_website_url: entered.textOrNull('brand_website_url'),
-    tracking: entered.flag('tracking') ? ('consented' as const) : ('all' as const),
-  };
 }

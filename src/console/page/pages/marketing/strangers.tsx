@@ -1,9 +1,12 @@
 /** What strangers see, beside the settings that make it and as they are typed: each public page and mail, in each language. */
-import { useState } from 'preact/hooks';
+
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import type { PagesPreview, PagesPreviewRequest } from '../../api.generated.ts';
 import type { ApiError } from '../../api.ts';
 import { Choice, type Scheme, SchemeChoice } from '../../components/choice.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
+import { Entered } from '../../components/form.tsx';
 import { PreviewFrame } from '../../components/preview-frame.tsx';
 import { readRefusal } from '../../components/refusal.ts';
 import { useLoad } from '../../use-load.ts';
@@ -171,3 +174,25 @@ function NotShown({ error }: { error: ApiError }) {
 
 const isView = (value: string): value is View => Object.hasOwn(VIEWS, value);
 const isLanguage = (value: string): value is Language => Object.hasOwn(LANGUAGES, value);
+
+/** A form, and beside it what comes of it as it is typed; below it where there is no room. */
+export function BesideForm(props: {
+  form: ComponentChildren;
+  /** `entered` is null as long as nothing was changed. */
+  beside(entered: Entered | null): ComponentChildren;
+}) {
+  const [entered, setEntered] = useState<Entered | null>(null);
+  const within = useRef<HTMLDivElement>(null);
+  const read = (): void => {
+    const form = within.current?.querySelector('form');
+    if (form) setEntered(new Entered(new FormData(form), null));
+  };
+  return (
+    <div class="beside-form">
+      <div ref={within} onInput={read} onChange={read}>
+        {props.form}
+      </div>
+      <div class="beside">{props.beside(entered)}</div>
+    </div>
+  );
+}

@@ -1,16 +1,17 @@
 /** UTM parameters, which counted links gain: of broadcasts and sequences. */
+
 import type { Broadcast } from '../../api.generated.ts';
+import { Fields, optional } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
 
 type Utm = Broadcast['utm'];
 
-const FIELDS = [
-  ['source', 'Source', 'newsletter'],
-  ['medium', 'Medium', 'email'],
-  ['campaign', 'Campaign', 'june'],
-  ['content', 'Content', 'top'],
-] as const;
+const FIELDS = {
+  source: optional('UTM source', { placeholder: 'newsletter', is_mono: true }),
+  medium: optional('UTM medium', { placeholder: 'email', is_mono: true }),
+  campaign: optional('UTM campaign', { placeholder: 'june', is_mono: true }),
+  content: optional('UTM content', { placeholder: 'top', is_mono: true }),
+};
 
 export function UtmFields({ of }: { of: Utm | undefined }) {
   return (
@@ -21,16 +22,7 @@ export function UtmFields({ of }: { of: Utm | undefined }) {
         stay as they are written.
       </p>
       <div class="columns">
-        {FIELDS.map(([name, label, placeholder]) => (
-          <TextField
-            key={name}
-            name={`utm.${name}`}
-            label={`UTM ${label.toLowerCase()}`}
-            value={of?.[name]}
-            placeholder={placeholder}
-            is_mono
-          />
-        ))}
+        <Fields fields={FIELDS} of={of} prefix="utm." />
       </div>
     </details>
   );
@@ -38,9 +30,6 @@ export function UtmFields({ of }: { of: Utm | undefined }) {
 
 /** Null where all are empty. */
 export function readUtm(entered: Entered): Utm {
-  const given = FIELDS.flatMap(([name]) => {
-    const value = entered.text(`utm.${name}`);
-    return value === '' ? [] : [[name, value] as const];
-  });
-  return given.length === 0 ? null : Object.fromEntries(given);
+  const given = entered.given(FIELDS, 'utm.');
+  return Object.keys(given).length === 0 ? null : given;
 }

@@ -1,21 +1,20 @@
 /** One person, in two parts: who they are and what they may do; and what lets them in. */
 import type { Person } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { Badge } from '../../components/badge.tsx';
+import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf } from '../../router.ts';
 import { loadSession, person } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
 import { Access } from './access.tsx';
-import { PowerFields, powersIn } from './power-fields.tsx';
+import { PowerFields, powersIn, WHO } from './power-fields.tsx';
 
 const TABS = { may: 'What they may do', access: 'Signing in' } as const;
 
@@ -59,14 +58,13 @@ export default function PersonPage({ params }: PageProps<'person'>) {
 
 function Change({ of, etag, onChange }: { of: Person; etag: string | null; onChange(): void }) {
   const change = async (entered: Entered): Promise<void> => {
-    const email = entered.text('email');
-    const name = entered.text('name');
+    const { email, name } = entered.read(WHO);
     await call('PATCH /people/{person}', {
       path: { person: of.id },
       if_match: entered.version,
       body: {
         ...(email !== of.email && { email }),
-        ...(name !== of.name && { name: name || null }),
+        ...(name !== of.name && { name }),
         ...powersIn(entered, of),
       },
     });
@@ -76,13 +74,7 @@ function Change({ of, etag, onChange }: { of: Person; etag: string | null; onCha
   return (
     <Panel>
       <Form submit="Save the changes" version={etag} onSubmit={change}>
-        <TextField name="email" label="Address" type="email" value={of.email} hint="They sign in with it." />
-        <TextField
-          name="name"
-          label="Name"
-          value={of.name}
-          hint="As the audit trail calls them. Empty: their address."
-        />
+        <Fields fields={WHO} of={of} />
         <PowerFields of={of} />
       </Form>
     </Panel>

@@ -1,8 +1,8 @@
 /** The link by which somebody sets their password: mailed to them, or shown to who is to give it to them. */
 import type { PersonMade } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
-import { SecretOnce } from '../../components/secret-once.tsx';
+import { CheckField } from '../../components/fields.tsx';
+import { SecretOnce } from '../../components/masked-secret.tsx';
 import { useAll } from '../../use-all.ts';
 
 /** Whether the default domain has a mailbox that sends. */

@@ -3,10 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Person } from '../../api.generated.ts';
 import { CAPABILITIES, CAPABILITY_NAMES, type Capability, may } from '../../capabilities.ts';
-import { Advanced } from '../../components/advanced.tsx';
-import { CheckField } from '../../components/check-field.tsx';
+import { CheckField, optional, text } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { OptionsField } from '../../components/options-field.tsx';
+import { Advanced } from '../../components/panel.tsx';
 import { ProjectsField } from './projects-field.tsx';
 import { mayGive, ROLE_NAMES, ROLES, type RoleName, roleOf } from './roles.ts';
 
@@ -22,6 +22,11 @@ type RoleChoice = RoleName | 'other';
 const OTHER = { value: 'other', label: 'Something else', says: 'What they may do is ticked below.' } as const;
 
 const scopeOf = (of: Holder | undefined): string[] => (of?.projects ?? []).map(({ public_id }) => public_id);
+
+export const WHO = {
+  email: text('Address', { type: 'email', hint: 'They sign in with it.' }),
+  name: optional('Name', { hint: 'As the audit trail calls them. Empty: their address.' }),
+};
 
 /** `children`: what else few need. */
 export function PowerFields({ of, children }: { of?: Holder; children?: ComponentChildren }) {

@@ -3,20 +3,18 @@ import { useState } from 'preact/hooks';
 import type { ExportedProject, ProjectWithKeys } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { CheckField } from '../../components/check-field.tsx';
-import { FileLink } from '../../components/file-link.tsx';
+import { FileLink } from '../../components/button-link.tsx';
+import { CheckField, SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted, tellBytes } from '../../components/quantity.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { MoveProgress } from './move-progress.tsx';
 
 export default function ExportProjectPage({ params }: PageProps<'project'>) {
   const load = useLoad('GET /projects/{project}', { path: params });
@@ -142,6 +140,22 @@ function Made(props: { project: ProjectWithKeys; file: ExportedProject; is_copy:
           </ActionButton>
         </Panel>
       )}
+    </div>
+  );
+}
+
+const LOOK_MS = 1000;
+
+export function MoveProgress({ says }: { says: string }) {
+  const { data } = useLoad('GET /project-files', {}, { every_ms: LOOK_MS });
+  const percent = data?.under_way.percent ?? null;
+  return (
+    <div class="notice" role="status">
+      <p>
+        <strong>{says}</strong>
+        {percent !== null && ` ${percent} %`} Stay on this page until it is done.
+      </p>
+      <progress aria-label={says} {...(percent === null ? {} : { value: percent, max: 100 })} />
     </div>
   );
 }

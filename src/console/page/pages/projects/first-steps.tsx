@@ -1,8 +1,7 @@
 /** What is to be done in a new project: a key, a file and a mail, each with the line that does it. */
-
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Command } from '../../components/command.tsx';
+import { Command } from '../../components/copy-button.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { type Step, Steps } from '../../components/steps.tsx';
 import { hrefOf, to } from '../../router.ts';

@@ -1,25 +1,22 @@
 /** A project at a glance: what waits, the present day, what happened lately, its keys, and while it is new what comes next. */
-
-import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
+import type { Activity, Project, ProjectWithKeys } from '../../api.generated.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Bytes, counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { MailOverTime } from '../home/mail-over-time.tsx';
-import { useDays } from '../home/range.tsx';
+import { MailOverTime, useDays } from '../home/mail-over-time.tsx';
 import { HowMailDoes, Today } from '../home/today.tsx';
 import { Waiting } from '../home/waiting.tsx';
 import { KeysInUse, LastErrors, SignUps } from './activity.tsx';
 import { FirstSteps, isNew, isUsed } from './first-steps.tsx';
-import { isSample } from './sample.ts';
-import { SamplePanel } from './sample-panel.tsx';
+import { isSample, removeSample } from './sample.ts';
 
 export default function ProjectPage({ params }: PageProps<'project'>) {
   const load = useLoad('GET /projects/{project}', { path: params });
@@ -133,5 +130,24 @@ function About({ project }: { project: ProjectWithKeys }) {
         ]}
       />
     </details>
+  );
+}
+
+/** On the home of the sample project: what to try in it, and its end. */
+export function SamplePanel({ project }: { project: Project }) {
+  const { slug } = project;
+  return (
+    <Panel title="A project to look around in">
+      <p class="muted">Nothing that you send here reaches anybody: it is kept, for you to look at.</p>
+      <div class="row">
+        <ButtonLink kind="primary" href={hrefOf(to`/projects/${slug}/emails/new`)}>
+          Send a mail
+        </ButtonLink>
+        <ButtonLink href={hrefOf(to`/projects/${slug}/emails`)}>See what was sent</ButtonLink>
+        <ActionButton act={() => removeSample(project)} done="The sample is removed">
+          Remove the sample
+        </ActionButton>
+      </div>
+    </Panel>
   );
 }

@@ -1,21 +1,19 @@
 /** A project comes from its file: sent here, opened by its passphrase, looked into, imported, and let go on. */
 import { useState } from 'preact/hooks';
 import type { ComingProject, ImportedProject, ProjectFile, ProjectLetGo } from '../../api.generated.ts';
-import { call } from '../../api.ts';
+import { ApiError, addressOf, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { Field } from '../../components/field.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Bytes, Count, counted } from '../../components/quantity.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { MoveProgress } from './move-progress.tsx';
-import { sendProjectFile } from './send-project-file.ts';
+import { MoveProgress } from './export.tsx';
 
 interface Opened {
   file: ProjectFile;
@@ -261,3 +259,23 @@ function Arrived({ of }: { of: ImportedProject }) {
     </div>
   );
 }
+
+/** `onProgress` gets the part that has left, from 0 to 1. Throws ApiError; where the connection breaks off, one of status 0. */
+export function sendProjectFile(file: File, onProgress: (part: number) => void): Promise<ProjectFile> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', addressOf('POST /project-files'));
+    request.setRequestHeader('Content-Type', 'application/octet-stream');
+    request.setRequestHeader('X-Satchel-Console', '1');
+    request.responseType = 'json';
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 1);
+    request.onload = () => {
+      if (request.status === 201) resolve(request.response.data);
+      else reject(new ApiError(request.status, request.response));
+    };
+    request.onerror = () => reject(new ApiError(0, { message: BROKEN_OFF }));
+    request.send(file);
+  });
+}
+
+const BROKEN_OFF = 'The connection broke off. Nothing of the file is kept: choose it again.';

@@ -1,6 +1,5 @@
 /** All projects that the person may see. */
 import { may } from '../../capabilities.ts';
-import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -8,7 +7,7 @@ import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.ts
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Count } from '../../components/quantity.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';

@@ -1,11 +1,12 @@
 /** Making a project. */
 import { call } from '../../api.ts';
+import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';
-import { ProjectFields } from './project-fields.tsx';
+import { NEW_PROJECT } from './settings.tsx';
 
 /** Where a project goes on that was made for this. */
 const NEXT: Readonly<Record<string, string>> = {
@@ -16,18 +17,7 @@ const NEXT: Readonly<Record<string, string>> = {
 };
 
 async function create(entered: Entered, purpose: string): Promise<void> {
-  const slug = entered.text('slug');
-  const description = entered.text('description');
-  const primary_url = entered.text('primary_url');
-  const project = await call('POST /projects', {
-    body: {
-      name: entered.text('name'),
-      platforms: entered.words('platforms'),
-      ...(slug && { slug }),
-      ...(description && { description }),
-      ...(primary_url && { primary_url }),
-    },
-  });
+  const project = await call('POST /projects', { body: entered.given(NEW_PROJECT) });
   toast(`Project ${project.name} is made`);
   const next = Object.hasOwn(NEXT, purpose) ? NEXT[purpose] : '';
   navigate(`${to`/projects/${project.slug}`}${next}`);
@@ -45,7 +35,7 @@ export default function NewProjectPage() {
           onSubmit={(entered) => create(entered, purpose)}
           onCancel={() => navigate('/projects')}
         >
-          <ProjectFields />
+          <Fields fields={NEW_PROJECT} is_focused />
         </Form>
       </Panel>
     </>

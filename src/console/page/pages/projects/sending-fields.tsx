@@ -1,16 +1,15 @@
 /** The sending domains that a project's mail goes by: for who administers, where there are several. */
 import type { Project } from '../../api.generated.ts';
-import { CheckField } from '../../components/check-field.tsx';
-import { type Entered, useFieldErrors } from '../../components/form.tsx';
+import { ChecksField, SelectField } from '../../components/fields.tsx';
+import type { Entered } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
-import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { useAll } from '../../use-all.ts';
 
 type Sending = Pick<Project, 'sending_domain' | 'sending_domains'>;
 
 export function SendingFields({ project }: { project: Sending }) {
   const load = useAll('GET /sending-domains', {});
-  const wrong = useFieldErrors('sending_domains');
   const { sending_domain, sending_domains } = project;
   return (
     <Loaded load={load}>
@@ -21,22 +20,13 @@ export function SendingFields({ project }: { project: Sending }) {
         if (names.length < 2) return null;
         return (
           <>
-            <fieldset class="field">
-              <legend class="field-label">Sending domains</legend>
-              <div class="checks">
-                {names.map((name) => (
-                  <CheckField
-                    key={name}
-                    name="sending_domains"
-                    value={name}
-                    label={name}
-                    is_checked={sending_domains?.includes(name) ?? false}
-                  />
-                ))}
-              </div>
-              {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
-              <p class="hint">The only ones that its mail may go out from; others may, too. None: any.</p>
-            </fieldset>
+            <ChecksField
+              name="sending_domains"
+              label="Sending domains"
+              choices={names.map((name) => [name, name])}
+              value={sending_domains ?? []}
+              hint="The only ones that its mail may go out from; others may, too. None: any."
+            />
             <SelectField
               name="sending_domain"
               label="Sends from"
@@ -64,4 +54,24 @@ export function enteredSending(entered: Entered, before: Sending): Partial<Sendi
     ...(sending_domain !== before.sending_domain && { sending_domain }),
     ...(!are_same && { sending_domains: ticked.length > 0 ? ticked : null }),
   };
+}
+
+type Links = Pick<Project, 'link_domain' | 'link_domain_status' | 'link_domain_problem'>;
+
+export function LinkDomainField({ link_domain, link_domain_status, link_domain_problem }: Links) {
+  const standing =
+    link_domain === null
+      ? 'Such as links.example.com, with a DNS record that leads here. Links in its mails and its public pages then begin with it.'
+      : link_domain_problem === null
+        ? 'It leads here: links begin with it.'
+        : `${link_domain_status === 'active' ? 'The last look failed' : 'It does not lead here yet'}: ${link_domain_problem}.`;
+  return <TextField name="link_domain" label="Link domain" value={link_domain} is_mono hint={standing} />;
+}
+
+/** Sent where it was changed: each time the name is asked anew. */
+export function enteredLinkDomain(entered: Entered, before: Links): Partial<Pick<Links, 'link_domain'>> {
+  const link_domain = entered.textOrNull('link_domain');
+  return entered.names('link_domain').includes('link_domain') && link_domain !== before.link_domain
+    ? { link_domain }
+    : {};
 }

@@ -3,6 +3,7 @@ import type { ProjectWithKeys } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { area, choice, Fields, optional, text, words } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -12,9 +13,7 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { enteredLinkDomain, LinkDomainField } from './link-domain-field.tsx';
-import { ProjectFields } from './project-fields.tsx';
-import { enteredSending, SendingFields } from './sending-fields.tsx';
+import { enteredLinkDomain, enteredSending, LinkDomainField, SendingFields } from './sending-fields.tsx';
 
 export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
   const load = useLoad('GET /projects/{project}', { path: params });
@@ -48,20 +47,13 @@ export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
   );
 }
 
-const STATUSES: Readonly<Record<string, 'active' | 'inactive'>> = { active: 'active', inactive: 'inactive' };
-
 function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string | null }) {
   const change = async (entered: Entered): Promise<void> => {
     const changed = await call('PATCH /projects/{project}', {
       path: { project: project.public_id },
       if_match: entered.version,
       body: {
-        name: entered.text('name'),
-        slug: entered.text('slug'),
-        status: STATUSES[entered.text('status')] ?? project.status,
-        description: entered.textOrNull('description'),
-        primary_url: entered.textOrNull('primary_url'),
-        platforms: entered.words('platforms'),
+        ...entered.read(PROJECT),
         ...enteredSending(entered, project),
         ...enteredLinkDomain(entered, project),
       },
@@ -71,7 +63,7 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
   };
   return (
     <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
-      <ProjectFields project={project} />
+      <Fields fields={PROJECT} of={project} />
       {may('can_administer') && <SendingFields project={project} />}
       {may('can_administer') && <LinkDomainField {...project} />}
     </Form>
@@ -107,3 +99,27 @@ function Danger({ project }: { project: ProjectWithKeys }) {
     </Panel>
   );
 }
+
+const slug_words = {
+  hint: 'How the command line and the API name the project. Left empty, it is made from the name.',
+  is_mono: true,
+};
+const FURTHER = {
+  description: area('Description', { rows: 3 }),
+  primary_url: optional('Web site', { placeholder: 'https://shop.example.com' }),
+  platforms: words('Platforms', { placeholder: 'web, ios', hint: 'Separated by commas.' }),
+};
+
+export const NEW_PROJECT = { name: text('Name'), slug: optional('Slug', slug_words), ...FURTHER };
+export const PROJECT = {
+  name: text('Name'),
+  slug: text('Slug', slug_words),
+  status: choice(
+    'Status',
+    { active: 'Active', inactive: 'Inactive' },
+    {
+      hint: 'Nothing of an inactive project is sent: what falls due waits. Its keys are refused; its public files stay served.',
+    },
+  ),
+  ...FURTHER,
+};

@@ -2,7 +2,7 @@
 import type { ScheduleWithRuns } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';

@@ -1,9 +1,8 @@
 /** When a schedule runs: as people say it, in a time zone, with the runs that come of it as one chooses. */
 import { useState } from 'preact/hooks';
+import { SelectField, ZoneField } from '../../components/fields.tsx';
 import { useFieldErrors } from '../../components/form.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { ZoneField } from '../../components/zone-field.tsx';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
 import { CADENCES, type Cadence, expressionOf, readCadence, tellCadence, WEEK, WEEKDAYS } from './cadence.ts';

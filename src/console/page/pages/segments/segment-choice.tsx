@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import type { ContactFilter } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { SelectField } from '../../components/select-field.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';

@@ -1,9 +1,9 @@
 /** The form of a segment: its name, and the filter that it keeps, with the people whom that means beside it. */
 import { useState } from 'preact/hooks';
 import type { ContactFilter } from '../../api.generated.ts';
+import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useAll } from '../../use-all.ts';
 import { FilterRows } from '../contacts/filter-rows.tsx';

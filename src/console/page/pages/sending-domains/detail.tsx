@@ -1,6 +1,6 @@
 /** One sending domain: its DNS records, the key that it signs with, and its settings and end. */
 import { useState } from 'preact/hooks';
-import type { SendingDomainCheck } from '../../api.generated.ts';
+import type { SendingDomainCheck, SendingDomainDetails } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -76,4 +76,12 @@ export default function SendingDomainPage({ params }: PageProps<'name'>) {
       </Loaded>
     </>
   );
+}
+
+/** What the parts of a domain's page are given. */
+export interface DomainPartProps {
+  of: SendingDomainDetails;
+  /** The version that is shown. */
+  etag: string | null;
+  onChange(): void;
 }

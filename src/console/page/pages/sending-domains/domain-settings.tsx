@@ -6,7 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
-import type { DomainPartProps } from './domain-part.ts';
+import type { DomainPartProps } from './detail.tsx';
 import { SigningKey } from './signing-key.tsx';
 
 export function DomainSettings(part: DomainPartProps & { verify(): Promise<void> }) {

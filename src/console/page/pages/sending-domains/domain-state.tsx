@@ -1,7 +1,6 @@
 /** Whether mail goes out from a domain, in a word. */
 import type { SendingDomain } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 
 type State = Pick<SendingDomain, 'is_active' | 'is_verified' | 'is_trusted' | 'is_default'>;
 

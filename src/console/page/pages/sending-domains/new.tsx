@@ -1,22 +1,32 @@
 /** Adding a sending domain. */
 import { call } from '../../api.ts';
-import { Advanced } from '../../components/advanced.tsx';
-import { CheckField } from '../../components/check-field.tsx';
+import { check, Fields, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Advanced, Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
+
+const NAME = {
+  name: text('Domain', {
+    placeholder: 'mail.example.com',
+    hint: 'What stands behind the @ of its addresses. A subdomain keeps the reputation of your main domain out of it.',
+    is_mono: true,
+  }),
+};
+const ADVANCED = {
+  is_default: check('Make it the default', {
+    hint: 'Mail that names no domain goes out from the default. The first domain is the default anyway.',
+  }),
+  is_trusted: check('Use it without looking its records up', {
+    hint: 'If you know better than the DNS that this machine sees. Receivers check the records all the same.',
+  }),
+};
 
 export default function NewDomainPage() {
   const add = async (entered: Entered): Promise<void> => {
     const { name } = await call('POST /sending-domains', {
-      body: {
-        name: entered.text('name'),
-        is_default: entered.flag('is_default'),
-        is_trusted: entered.flag('is_trusted'),
-      },
+      body: entered.read({ ...NAME, ...ADVANCED }),
     });
     toast(`${name} is added. These are the records to publish`);
     navigate(to`/sending-domains/${name}`);
@@ -30,25 +40,9 @@ export default function NewDomainPage() {
       />
       <Panel>
         <Form submit="Add the domain" onSubmit={add} onCancel={() => navigate('/sending-domains')}>
-          <TextField
-            name="name"
-            label="Domain"
-            placeholder="mail.example.com"
-            hint="What stands behind the @ of its addresses. A subdomain keeps the reputation of your main domain out of it."
-            is_focused
-            is_mono
-          />
+          <Fields fields={NAME} is_focused />
           <Advanced>
-            <CheckField
-              name="is_default"
-              label="Make it the default"
-              hint="Mail that names no domain goes out from the default. The first domain is the default anyway."
-            />
-            <CheckField
-              name="is_trusted"
-              label="Use it without looking its records up"
-              hint="If you know better than the DNS that this machine sees. Receivers check the records all the same."
-            />
+            <Fields fields={ADVANCED} />
           </Advanced>
         </Form>
       </Panel>

@@ -1,8 +1,7 @@
 /** One DNS record to publish: its name and value to copy, and, once it was looked up, what is wrong with it. */
 import type { CheckedDnsRecord, DnsRecord } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 
 const PURPOSES: Readonly<Record<DnsRecord['purpose'], readonly [title: string, why: string]>> = {
   ownership: ['Ownership', 'Shows Satchel that the domain is yours.'],

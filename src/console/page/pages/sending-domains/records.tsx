@@ -1,7 +1,7 @@
 /** The records of a domain: what to publish, and what was found when they were looked up. */
 import type { SendingDomainCheck } from '../../api.generated.ts';
 import { Panel } from '../../components/panel.tsx';
-import type { DomainPartProps } from './domain-part.ts';
+import type { DomainPartProps } from './detail.tsx';
 import { RecordToPublish } from './record-to-publish.tsx';
 
 const MAIL_TAKEN = {

@@ -2,12 +2,11 @@
 import type { DkimRotation } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Advanced } from '../../components/advanced.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Advanced, Panel } from '../../components/panel.tsx';
 import { Steps } from '../../components/steps.tsx';
 import { Time } from '../../components/time.tsx';
 import { serverNow } from '../../time.ts';
-import type { DomainPartProps } from './domain-part.ts';
+import type { DomainPartProps } from './detail.tsx';
 import { RecordToPublish } from './record-to-publish.tsx';
 
 export function SigningKey(props: Omit<DomainPartProps, 'etag'> & { verify(): Promise<void> }) {

@@ -1,8 +1,9 @@
 /** When a step is sent: a condition, with others inside it where all have to hold. `name` is the API's, as `steps.2.condition`. */
+
+import { SelectField } from '../../components/fields.tsx';
+import { useFieldErrors } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { Said } from './said.tsx';
 import { CONDITION_TYPES, type ConditionDraft, type ConditionType, newCondition } from './step-draft.ts';
 
 const CHOICES = Object.entries(CONDITION_TYPES);
@@ -76,4 +77,10 @@ function Parts({ name, of, onChange }: Omit<Parameters<typeof ConditionField>[0]
       </div>
     </div>
   );
+}
+
+/** What the API said of a part of a form as a whole; what it said of a field in it stands at the field. */
+export function Said({ name }: { name: string }) {
+  const told = useFieldErrors(name, { is_exact: true });
+  return told.length === 0 ? null : <p class="wrong">{told.join(' ')}</p>;
 }

@@ -1,13 +1,13 @@
 /** One sequence: as a picture in which it is written, who is in it, what somebody would see of it, its settings and its end. */
 
+import type { Sequence } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -15,7 +15,6 @@ import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { Enroll } from './enroll.tsx';
 import { Enrollments } from './enrollments.tsx';
-import type { SequencePartProps } from './part.ts';
 import { Picture } from './picture.tsx';
 import { Preview } from './preview.tsx';
 import { Settings } from './settings.tsx';
@@ -113,4 +112,14 @@ function Acts({ path, of, onChange }: SequencePartProps) {
       )}
     </>
   );
+}
+
+/** What each part of a sequence's page is given. */
+export interface SequencePartProps {
+  path: { project: string; sequence: string };
+  of: Sequence;
+  /** The version of it, for a change. */
+  etag: string | null;
+  /** The sequence is another one now: it is to be loaded again. */
+  onChange(): void;
 }

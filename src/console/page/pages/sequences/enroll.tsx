@@ -2,17 +2,17 @@
 import { useState } from 'preact/hooks';
 import type { ContactFilter } from '../../api.generated.ts';
 import { type Answer, call, reloadAll } from '../../api.ts';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { useAll } from '../../use-all.ts';
 import { queryOf } from '../contacts/filter.ts';
 import { FilterRows } from '../contacts/filter-rows.tsx';
 import { Matching } from '../contacts/matching.tsx';
 import { ContactPicker, type Picked } from './contact-picker.tsx';
-import type { SequencePartProps } from './part.ts';
+import type { SequencePartProps } from './detail.tsx';
 
 type Enrolled = Answer<'POST /projects/{project}/email-sequences/{sequence}/enroll'>;
 

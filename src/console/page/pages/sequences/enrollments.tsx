@@ -1,15 +1,14 @@
 /** Who is or was in a sequence, where they stand, and why they left. */
 import type { Enrollment } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
-import type { SequencePartProps } from './part.ts';
-import { tracksOf } from './tracks.ts';
+import type { SequencePartProps } from './detail.tsx';
+import { tracksOf } from './step-draft.ts';
 
 const STATES = ['active', 'completed', 'exited', 'failed'] as const;
 

@@ -1,28 +1,24 @@
 /** Making a sequence: a draft with a name and a list, whose steps are written next. */
 import { call } from '../../api.ts';
-import { askAboutName } from '../../components/ask-about-name.tsx';
+import { askAboutName } from '../../components/ask-first.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { callAll } from '../../use-all.ts';
-import { FirstFields } from './sequence-fields.tsx';
+import { BY_ITSELF, FirstFields, MOST, NAME } from './sequence-fields.tsx';
 
 export default function NewSequencePage({ params }: PageProps<'project'>) {
   const all = to`/projects/${params.project}/sequences`;
   const create = async (entered: Entered): Promise<void> => {
     const others = await callAll('GET /projects/{project}/email-sequences', { path: params });
     const going = others.filter(({ status }) => status !== 'finished');
-    await askAboutName('sequence', entered.text('name'), going);
+    const body = { ...entered.read({ ...NAME, ...MOST, ...BY_ITSELF }), list: entered.text('list') };
+    await askAboutName('sequence', body.name, going);
     const { id } = await call('POST /projects/{project}/email-sequences', {
       path: params,
-      body: {
-        name: entered.text('name'),
-        list: entered.text('list'),
-        max_recipients: entered.numberOrNull('max_recipients') ?? 0,
-        auto_enroll_new_contacts: entered.flag('auto_enroll_new_contacts'),
-      },
+      body,
     });
     navigate(to`/projects/${params.project}/sequences/${id}`, { replace: true });
   };

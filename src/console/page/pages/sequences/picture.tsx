@@ -11,13 +11,12 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useLoad } from '../../use-load.ts';
+import { TestDialog } from '../marketing/test-dialog.tsx';
 import { BLANK, makeWords } from '../writing/own-words.ts';
-import type { SequencePartProps } from './part.ts';
+import type { SequencePartProps } from './detail.tsx';
 import { RouteLines } from './route-lines.tsx';
 import { StepCard } from './step-card.tsx';
-import { newStep, readSteps, routeOf, type StepDraft, writeStep } from './step-draft.ts';
-import { TestStep } from './test-step.tsx';
-import { tracksOf } from './tracks.ts';
+import { newStep, readSteps, routeOf, type StepDraft, tracksOf, writeStep } from './step-draft.ts';
 
 export function Picture(props: SequencePartProps) {
   const [turn, setTurn] = useState(0);
@@ -239,5 +238,25 @@ function LaneHead(props: {
             : 'Nothing leads here'}
       </p>
     </div>
+  );
+}
+
+/** Sending a step's mail to oneself. */
+export function TestStep(props: {
+  path: { project: string; sequence: string };
+  step: Step;
+  onClose(): void;
+}) {
+  const { path, step, onClose } = props;
+  const send = (to: string) =>
+    call('POST /projects/{project}/email-sequences/{sequence}/steps/{key}/test', {
+      path: { ...path, key: step.key },
+      body: { to },
+    });
+  return (
+    <TestDialog project={path.project} title={`Send a test of ${step.key}`} send={send} onClose={onClose}>
+      As it is saved, with sample values, and marked as a test in its subject. It goes out at once; nobody
+      moves on, and nothing of it counts.
+    </TestDialog>
   );
 }

@@ -1,12 +1,12 @@
 /** What somebody would see of a sequence, and when, with answers that are imagined. Nothing is stored or sent. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
+import { CheckField } from '../../components/fields.tsx';
 import { type Entered, Form, useFieldErrors } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { ContactPicker, type Picked } from './contact-picker.tsx';
-import type { SequencePartProps } from './part.ts';
+import type { SequencePartProps } from './detail.tsx';
 import { RowsField } from './rows-field.tsx';
 import { newUid } from './step-draft.ts';
 import { Timeline } from './timeline.tsx';

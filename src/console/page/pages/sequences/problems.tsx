@@ -3,8 +3,7 @@ import type { Sequence } from '../../api.generated.ts';
 import type { Answer } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { to } from '../../router.ts';
-import { LACKS } from '../marketing/lacks.ts';
-import { Mend, type Place } from '../marketing/mend.tsx';
+import { LACKS, Mend, type Place } from '../marketing/lacking.tsx';
 import { isOwnSlug } from '../writing/words.ts';
 
 type Check = Answer<'GET /projects/{project}/email-sequences/{sequence}/check'>;

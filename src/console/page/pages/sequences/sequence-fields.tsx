@@ -1,10 +1,41 @@
 /** What a sequence is called, whom it is for and what ends it. */
 import { useState } from 'preact/hooks';
 import type { Sequence } from '../../api.generated.ts';
-import { CheckField } from '../../components/check-field.tsx';
-import { SelectField } from '../../components/select-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { check, Fields, mapped, number, SelectField, text, words } from '../../components/fields.tsx';
 import { useLoad } from '../../use-load.ts';
+
+export const NAME = { name: text('Name', { placeholder: 'Welcome' }) };
+export const BY_ITSELF = {
+  auto_enroll_new_contacts: check('Enroll new active contacts by itself', {
+    hint: 'Whoever comes onto the list once it runs. Otherwise you, or an app, enroll people.',
+  }),
+};
+export const MOST = {
+  max_recipients: mapped<number, number | null>(
+    number('Maximum number of contacts', {
+      placeholder: '1000',
+      hint: 'Nobody is enrolled past this number, so that a wrong list does little harm.',
+    }),
+    Number,
+    Number,
+  ),
+};
+export const WHOM = {
+  enroll_tags: words('For contacts with one of these tags', {
+    hint: 'Separated by commas. Empty: for everybody on the list.',
+  }),
+  auto_enroll_new_contacts: check('Enroll new active contacts automatically'),
+  exit_events: words('Events that end it for a contact', {
+    placeholder: 'purchased',
+    hint: 'Separated by commas. An app reports them; a click is the event clicked.',
+    is_mono: true,
+  }),
+};
+export const COUNTING = {
+  track_opens: check('Count opens', {
+    hint: 'Puts a picture of one pixel into each mail. Many programs open it by themselves: no condition looks at it.',
+  }),
+};
 
 /** As many as a page of the API has. */
 const LISTS = 100;
@@ -23,7 +54,7 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
     choices.unshift([of.list, lists.data ? `${of.list}, archived` : of.list]);
   return (
     <>
-      <TextField name="name" label="Name" value={of?.name} placeholder="Welcome" is_focused={!of} />
+      <Fields fields={NAME} of={of} is_focused={!of} />
       {is_fixed ? null : (
         <SelectField
           // What is chosen is known once the lists are.
@@ -40,22 +71,8 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
           }
         />
       )}
-      {!of && (
-        <CheckField
-          name="auto_enroll_new_contacts"
-          label="Enroll new active contacts by itself"
-          hint="Whoever comes onto the list once it runs. Otherwise you, or an app, enroll people."
-        />
-      )}
-      <TextField
-        key={of ? '' : String(room)}
-        name="max_recipients"
-        label="Maximum number of contacts"
-        type="number"
-        value={of ? of.max_recipients : room}
-        placeholder="1000"
-        hint="Nobody is enrolled past this number, so that a wrong list does little harm."
-      />
+      {!of && <Fields fields={BY_ITSELF} />}
+      <Fields key={of ? '' : String(room)} fields={MOST} of={of ?? { max_recipients: room }} />
     </>
   );
 }
@@ -68,38 +85,6 @@ function roomFor(contacts: number): number {
 }
 
 /** Those that a sequence is refined with; whom its mail is for stays once it runs. */
-export function FurtherFields({ of }: { of: Sequence }) {
-  return (
-    <>
-      {of.status === 'draft' && (
-        <>
-          <TextField
-            name="enroll_tags"
-            label="For contacts with one of these tags"
-            value={of.enroll_tags.join(', ')}
-            hint="Separated by commas. Empty: for everybody on the list."
-          />
-          <CheckField
-            name="auto_enroll_new_contacts"
-            label="Enroll new active contacts automatically"
-            is_checked={of.auto_enroll_new_contacts}
-          />
-          <TextField
-            name="exit_events"
-            label="Events that end it for a contact"
-            value={of.exit_events.join(', ')}
-            placeholder="purchased"
-            hint="Separated by commas. An app reports them; a click is the event clicked."
-            is_mono
-          />
-        </>
-      )}
-      <CheckField
-        name="track_opens"
-        label="Count opens"
-        hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: no condition looks at it."
-        is_checked={of.track_opens}
-      />
-    </>
-  );
-}
+export const FurtherFields = ({ of }: { of: Sequence }) => (
+  <Fields fields={{ ...(of.status === 'draft' && WHOM), ...COUNTING }} of={of} />
+);

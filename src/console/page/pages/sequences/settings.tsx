@@ -1,17 +1,16 @@
 /** What a sequence is set to, and ending it for good. */
 import { call, reloadAll } from '../../api.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Facts } from '../../components/facts.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { readUtm, UtmFields } from '../marketing/utm-fields.tsx';
-import type { SequencePartProps } from './part.ts';
-import { FirstFields, FurtherFields } from './sequence-fields.tsx';
+import type { SequencePartProps } from './detail.tsx';
+import { COUNTING, FirstFields, FurtherFields, MOST, NAME, WHOM } from './sequence-fields.tsx';
 
 export function Settings(props: SequencePartProps) {
   const { path, of, etag } = props;
@@ -24,16 +23,9 @@ export function Settings(props: SequencePartProps) {
       path,
       if_match: entered.version,
       body: {
-        name: entered.text('name'),
-        max_recipients: entered.numberOrNull('max_recipients') ?? 0,
-        track_opens: entered.flag('track_opens'),
+        ...entered.read({ ...NAME, ...MOST, ...COUNTING }),
         utm: readUtm(entered),
-        ...(is_draft && {
-          list: entered.text('list'),
-          enroll_tags: entered.words('enroll_tags'),
-          auto_enroll_new_contacts: entered.flag('auto_enroll_new_contacts'),
-          exit_events: entered.words('exit_events'),
-        }),
+        ...(is_draft && { list: entered.text('list'), ...entered.read(WHOM) }),
       },
     });
     toast('The settings are saved');

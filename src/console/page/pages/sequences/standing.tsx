@@ -1,14 +1,14 @@
 /** How a sequence stands: what a draft lacks before it can start, why one is paused, what one that runs waits for. */
 import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { LastWords } from '../../components/last-words.tsx';
+import { isUnsaved } from '../../components/ask-first.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { isUnsaved } from '../../components/unsaved.tsx';
-import { WithTimes } from '../../components/with-times.tsx';
+import { WithTimes } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import type { SequencePartProps } from './part.ts';
+import { LastWords } from '../broadcasts/paused.tsx';
+import type { SequencePartProps } from './detail.tsx';
 import { Problems } from './problems.tsx';
 
 /** How a shell goes on with what is paused: the notice above says it, and the button that does it stands beside the title. */

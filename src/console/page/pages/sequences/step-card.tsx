@@ -6,11 +6,9 @@ import { Icon } from '../../components/icon.tsx';
 import { Count, tellShare } from '../../components/quantity.tsx';
 import { hrefOf, to, useQuery } from '../../router.ts';
 import { BLANK } from '../writing/own-words.ts';
-import { Said } from './said.tsx';
-import type { StepDraft } from './step-draft.ts';
-import { StepFields } from './step-fields.tsx';
-import { countsFrom, tellCondition, tellDelay, tellOtherwise } from './step-words.ts';
-import type { Track } from './tracks.ts';
+import { Said } from './condition-field.tsx';
+import type { StepDraft, Track } from './step-draft.ts';
+import { countsFrom, StepFields, tellCondition, tellDelay, tellOtherwise } from './step-fields.tsx';
 
 export interface StepCardProps {
   project: string;

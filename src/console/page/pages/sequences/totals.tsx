@@ -3,7 +3,7 @@ import { Panel } from '../../components/panel.tsx';
 import { tellShare } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { hrefOf, to } from '../../router.ts';
-import type { SequencePartProps } from './part.ts';
+import type { SequencePartProps } from './detail.tsx';
 
 export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) {
   const enrollments = `${hrefOf(to`/projects/${path.project}/sequences/${path.sequence}`)}?tab=enrollments`;

@@ -9,8 +9,7 @@ import { Status } from '../../components/status.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { useVersion } from '../writing/use-version.ts';
-import { WritingPage } from '../writing/writing-page.tsx';
+import { useVersion, WritingPage } from '../writing/writing-page.tsx';
 
 interface Path {
   project: string;

@@ -7,8 +7,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Status } from '../../components/status.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
-import { newRelayIn, RelayFields } from '../mailboxes/relay-fields.tsx';
-import { RelayRefused } from '../mailboxes/relay-refused.tsx';
+import { newRelayIn, RelayFields, RelayRefused } from '../mailboxes/relay-fields.tsx';
 
 interface Refused {
   check: RelayCheck;

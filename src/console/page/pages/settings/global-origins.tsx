@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks';
 import type { GlobalOrigin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { Badge } from '../../components/badge.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -11,11 +10,11 @@ import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
+import { Badge } from '../../components/status.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useLoad } from '../../use-load.ts';
-import { OriginFields, originIn } from '../keys/origin-fields.tsx';
-import { ORIGIN_TYPES, tellOfOrigin } from '../keys/origin-types.ts';
+import { ORIGIN_TYPES, OriginFields, originIn, tellOfOrigin } from '../keys/origin-fields.tsx';
 
 export function GlobalOrigins() {
   const load = useLoad('GET /global-origins', {});

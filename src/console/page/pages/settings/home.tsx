@@ -1,8 +1,8 @@
 /** Settings of the whole of Satchel: origins that every restricted key accepts, and which build runs where. */
-import { Facts } from '../../components/facts.tsx';
+
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { hrefOf } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';

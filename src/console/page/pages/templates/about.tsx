@@ -1,23 +1,36 @@
 /** What a template is, besides its words. */
 import { useState } from 'preact/hooks';
-import type { Template, TemplateChanges } from '../../api.generated.ts';
-import { CheckField } from '../../components/check-field.tsx';
+import type { NewTemplate, Template, TemplateChanges } from '../../api.generated.ts';
+import { area, CheckField, choice, Fields, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
-import { TextAreaField } from '../../components/text-area-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
-import { CATEGORY_CHOICES, readCategory } from './categories.ts';
+
+/** What kinds of templates there are. The types say so where the API gets another one. */
+export type Category = NewTemplate['category'];
+
+export const CATEGORIES: Readonly<Record<Category, string>> = {
+  transactional: 'Transactional',
+  marketing: 'Marketing',
+  welcome: 'Welcome',
+  opt_in: 'Opt-in',
+  notification: 'Notification',
+  receipt: 'Receipt',
+  other: 'Other',
+};
+
+const FIELDS = {
+  name: text('Name'),
+  category: choice('Category', CATEGORIES),
+  description: area('Description', { rows: 2 }),
+};
 
 export function TemplateAbout(props: { of: Template; onSave(changes: TemplateChanges): Promise<unknown> }) {
   const { of, onSave } = props;
   const [is_marketing, setMarketing] = useState(of.is_marketing);
   const save = async (entered: Entered): Promise<void> => {
     await onSave({
-      name: entered.text('name'),
-      category: readCategory(entered.text('category')),
-      description: entered.textOrNull('description'),
+      ...entered.read(FIELDS),
       is_marketing,
       layout: is_marketing && entered.flag('layout') ? 'marketing' : null,
     });
@@ -26,9 +39,7 @@ export function TemplateAbout(props: { of: Template; onSave(changes: TemplateCha
   return (
     <Panel title="About the template">
       <Form submit="Save" onSubmit={save}>
-        <TextField name="name" label="Name" value={of.name} />
-        <SelectField name="category" label="Category" choices={CATEGORY_CHOICES} value={of.category} />
-        <TextAreaField name="description" label="Description" rows={2} value={of.description} />
+        <Fields fields={FIELDS} of={of} />
         <CheckField
           name="is_marketing"
           label="For email marketing"

@@ -1,10 +1,9 @@
 /** What a mail says, in a form: a template of the project with its values, or a text of its own. */
 import { useState } from 'preact/hooks';
 import { ErrorBox } from '../../components/error-box.tsx';
+import { SelectField, TextAreaField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { SelectField } from '../../components/select-field.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
-import { TextAreaField } from '../../components/text-area-field.tsx';
+import { Skeleton } from '../../components/loaded.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useLoad } from '../../use-load.ts';
 import { mergeFieldsOf, nestValues } from './merge-fields.ts';

@@ -15,7 +15,6 @@ import { WritingPage } from '../writing/writing-page.tsx';
 import { TemplateAbout } from './about.tsx';
 import { TemplateStatus } from './list.tsx';
 import { TemplateEnd } from './template-end.tsx';
-import type { TemplatePath } from './template-path.ts';
 import { VariableFields } from './variable-fields.tsx';
 
 const TEMPLATE = '/projects/{project}/email-templates/{slug}';
@@ -99,4 +98,10 @@ function Rest(props: { path: TemplatePath; writing: Writing; template: Version['
       <TemplateEnd path={path} template={template} onArchive={archive} />
     </>
   );
+}
+
+/** What names a template to the API. */
+export interface TemplatePath {
+  project: string;
+  slug: string;
 }

@@ -1,19 +1,17 @@
 /** The templates of a project, by category. */
-
 import type { TemplateSummary } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
-import { CATEGORIES } from './categories.ts';
+import { CATEGORIES } from './about.tsx';
 
 export default function TemplatesPage({ params }: PageProps<'project'>) {
   const list = useList(
@@ -39,7 +37,7 @@ export default function TemplatesPage({ params }: PageProps<'project'>) {
       />
       <Filters>
         <SearchFilter label="Name, slug or subject" />
-        <ChoiceFilter name="category" label="Category" choices={CATEGORIES} />
+        <ChoiceFilter name="category" label="Category" choices={Object.keys(CATEGORIES)} />
         <ChoiceFilter name="status" label="Status" choices={['active', 'archived']} />
       </Filters>
       <DataTable

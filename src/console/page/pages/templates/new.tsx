@@ -1,31 +1,46 @@
 /** Making a template: its name and kind, with a text to begin with. The rest is the editor's. */
 import { call } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
+import { check, choice, Fields, optional, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { CATEGORY_CHOICES, readCategory } from './categories.ts';
+import { CATEGORIES } from './about.tsx';
 import { starterOf } from './starter.ts';
+
+const FIELDS = {
+  name: text('Name', { placeholder: 'Order shipped' }),
+  slug: optional('Slug', {
+    hint: 'What apps call it by; it never changes. Empty: made from the name.',
+    is_mono: true,
+  }),
+  category: choice('Category', CATEGORIES),
+  subject: text('Subject', {
+    placeholder: 'Order {{ order_id }} is on its way',
+    hint: '{{ name }} is a field that each send fills in.',
+  }),
+  written_in: choice(
+    'Written in',
+    { html: 'HTML and text', markdown: 'Markdown' },
+    { hint: 'It can be changed later.' },
+  ),
+  is_marketing: check('For email marketing', {
+    hint: 'Sent by sequences and broadcasts only, with the layout of the project, its postal address and a link to unsubscribe.',
+  }),
+};
 
 export default function NewTemplatePage({ params }: PageProps<'project'>) {
   const list = to`/projects/${params.project}/templates`;
   const create = async (entered: Entered): Promise<void> => {
-    const slug = entered.text('slug');
-    const is_marketing = entered.flag('is_marketing');
+    const { written_in, is_marketing, ...rest } = entered.given(FIELDS);
     const template = await call('POST /projects/{project}/email-templates', {
       path: params,
       body: {
-        name: entered.text('name'),
-        category: readCategory(entered.text('category')),
-        subject: entered.text('subject'),
-        ...(slug && { slug }),
+        ...rest,
         ...(is_marketing && { is_marketing, layout: 'marketing' }),
-        ...starterOf(entered.text('written_in'), is_marketing),
+        ...starterOf(written_in, is_marketing),
       },
     });
     toast(`Template ${template.name} is made`);
@@ -36,34 +51,7 @@ export default function NewTemplatePage({ params }: PageProps<'project'>) {
       <PageHeader title="New template" back={{ href: hrefOf(list), label: 'Templates' }} />
       <Panel>
         <Form submit="Create the template" onSubmit={create} onCancel={() => navigate(list)}>
-          <TextField name="name" label="Name" placeholder="Order shipped" is_focused />
-          <TextField
-            name="slug"
-            label="Slug"
-            hint="What apps call it by; it never changes. Empty: made from the name."
-            is_mono
-          />
-          <SelectField name="category" label="Category" choices={CATEGORY_CHOICES} />
-          <TextField
-            name="subject"
-            label="Subject"
-            placeholder="Order {{ order_id }} is on its way"
-            hint="{{ name }} is a field that each send fills in."
-          />
-          <SelectField
-            name="written_in"
-            label="Written in"
-            choices={[
-              ['html', 'HTML and text'],
-              ['markdown', 'Markdown'],
-            ]}
-            hint="It can be changed later."
-          />
-          <CheckField
-            name="is_marketing"
-            label="For email marketing"
-            hint="Sent by sequences and broadcasts only, with the layout of the project, its postal address and a link to unsubscribe."
-          />
+          <Fields fields={FIELDS} is_focused />
         </Form>
       </Panel>
     </>

@@ -8,7 +8,7 @@ import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import type { TemplatePath } from './template-path.ts';
+import type { TemplatePath } from './detail.tsx';
 
 export function TemplateEnd(props: { path: TemplatePath; template: Template; onArchive(): Promise<void> }) {
   const { path, template, onArchive } = props;

@@ -1,5 +1,5 @@
 /** The fields that a template declares: what each is, and whether a send may leave it out. */
-import { CheckField } from '../../components/check-field.tsx';
+import { CheckField } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import type { Words } from '../writing/words.ts';

@@ -1,27 +1,28 @@
 /** Making a token. It is shown this once. */
-
 import type { TokenWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
+import { Fields, number, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
+import { SecretOnce } from '../../components/masked-secret.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SecretOnce } from '../../components/secret-once.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, navigate } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
 import { PowerFields, powersIn } from '../people/power-fields.tsx';
 
+const NAME = {
+  name: text('Name', { placeholder: 'deploy', hint: 'What uses it: the audit trail calls it so.' }),
+};
+const EXPIRY = {
+  expires_in_days: number('Days until it expires', { placeholder: '90', hint: 'At most 366. Empty: 90.' }),
+};
+
 export default function NewTokenPage() {
   const { shown: made, show } = useRevealed<TokenWithSecret>(null);
   const create = async (entered: Entered): Promise<void> => {
-    const expires_in_days = entered.numberOrNull('expires_in_days');
-    const body = {
-      name: entered.text('name'),
-      ...(expires_in_days !== null && { expires_in_days }),
-      ...powersIn(entered),
-    };
+    const body = { ...entered.given({ ...NAME, ...EXPIRY }), ...powersIn(entered) };
     show(await call('POST /tokens', { body }));
   };
   return (
@@ -48,21 +49,9 @@ export default function NewTokenPage() {
           </div>
         ) : (
           <Form submit="Create the token" onSubmit={create} onCancel={() => navigate('/tokens')}>
-            <TextField
-              name="name"
-              label="Name"
-              placeholder="deploy"
-              hint="What uses it: the audit trail calls it so."
-              is_focused
-            />
+            <Fields fields={NAME} is_focused />
             <PowerFields>
-              <TextField
-                name="expires_in_days"
-                label="Days until it expires"
-                type="number"
-                placeholder="90"
-                hint="At most 366. Empty: 90."
-              />
+              <Fields fields={EXPIRY} />
             </PowerFields>
           </Form>
         )}

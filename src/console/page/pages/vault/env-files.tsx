@@ -5,8 +5,8 @@ import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { saveFile } from '../../save-file.ts';
 import { useRevealed } from '../../use-revealed.ts';
 

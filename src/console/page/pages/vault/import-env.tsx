@@ -1,12 +1,12 @@
 /** Storing the variables of a .env file that is pasted: all of them or none, once somebody has seen what they replace. */
 import type { EnvImport } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { askFirst } from '../../components/ask-first.ts';
-import { Badge } from '../../components/badge.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
+import { Badge } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 
 const IMPORT = 'POST /projects/{project}/vault/env/import';

@@ -1,7 +1,7 @@
 /** Storing values of a service: only what was entered or emptied is sent, and what is wrong stands beside its field. */
 import type { VaultService } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { FileField } from '../../components/file-field.tsx';
+import { FileField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SecretField } from '../../components/secret-field.tsx';

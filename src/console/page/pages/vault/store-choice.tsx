@@ -1,8 +1,8 @@
 /** Storing a secret: what it is of leads to the fields of that. */
 import { Dialog } from '../../components/dialog.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 

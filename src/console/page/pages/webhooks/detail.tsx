@@ -2,13 +2,14 @@
 import type { Webhook, WebhookWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
+import { SecretOnce } from '../../components/masked-secret.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SecretOnce } from '../../components/secret-once.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -17,8 +18,7 @@ import { useList } from '../../use-list.ts';
 import { type Load, useLoad } from '../../use-load.ts';
 import { useRevealed } from '../../use-revealed.ts';
 import { Deliveries } from './deliveries.tsx';
-import { nameOf, WebhookFields, webhookIn } from './webhook-fields.tsx';
-import { WebhookState, WHY_OFF } from './webhook-state.tsx';
+import { nameOf, WEBHOOK_FIELDS, WebhookState, WHY_OFF } from './webhook-fields.tsx';
 
 const WEBHOOK = '/projects/{project}/webhooks/{webhook}';
 const TABS = { deliveries: 'Deliveries', settings: 'Settings' } as const;
@@ -83,7 +83,8 @@ function Acts({ path, load, of, onChange }: Part & { onChange(): void }) {
 
 function Settings({ path, load, of }: Part) {
   const change = async (entered: Entered): Promise<void> => {
-    await call(`PATCH ${WEBHOOK}`, { path, body: webhookIn(entered), if_match: entered.version });
+    const body = entered.read(WEBHOOK_FIELDS);
+    await call(`PATCH ${WEBHOOK}`, { path, body, if_match: entered.version });
     toast('The changes are saved');
     load.reload();
   };
@@ -96,7 +97,7 @@ function Settings({ path, load, of }: Part) {
     <>
       <Panel title="Settings">
         <Form is_wide submit="Save the changes" onSubmit={change} version={load.etag}>
-          <WebhookFields of={of} />
+          <Fields fields={WEBHOOK_FIELDS} of={of} />
         </Form>
       </Panel>
       <Secret path={path} onChange={load.reload} />

@@ -8,8 +8,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
-import { nameOf } from './webhook-fields.tsx';
-import { WebhookState } from './webhook-state.tsx';
+import { nameOf, WebhookState } from './webhook-fields.tsx';
 
 export default function WebhooksPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/webhooks', { path: params });

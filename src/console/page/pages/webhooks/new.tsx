@@ -1,23 +1,22 @@
 /** Adding a webhook. Its secret is shown this once. */
-
 import type { WebhookWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
+import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
+import { SecretOnce } from '../../components/masked-secret.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SecretOnce } from '../../components/secret-once.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
-import { nameOf, WebhookFields, webhookIn } from './webhook-fields.tsx';
+import { nameOf, WEBHOOK_FIELDS } from './webhook-fields.tsx';
 
 export default function NewWebhookPage({ params }: PageProps<'project'>) {
   const all = to`/projects/${params.project}/webhooks`;
   const { shown: made, show } = useRevealed<WebhookWithSecret>(null);
   const create = async (entered: Entered): Promise<void> => {
-    const { url, description, types } = webhookIn(entered);
-    const body = { url, ...(description !== null && { description }), ...(types !== null && { types }) };
+    const body = entered.given(WEBHOOK_FIELDS);
     show(await call('POST /projects/{project}/webhooks', { path: params, body }));
   };
   return (
@@ -41,7 +40,7 @@ export default function NewWebhookPage({ params }: PageProps<'project'>) {
           </div>
         ) : (
           <Form is_wide submit="Add the webhook" onSubmit={create} onCancel={() => navigate(all)}>
-            <WebhookFields />
+            <Fields fields={WEBHOOK_FIELDS} is_focused />
           </Form>
         )}
       </Panel>

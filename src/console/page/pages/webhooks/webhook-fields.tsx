@@ -1,8 +1,7 @@
 /** What a webhook is: where it leads, what it is told of, and what it is for. */
 import type { NewWebhook, Webhook } from '../../api.generated.ts';
-import { CheckField } from '../../components/check-field.tsx';
-import type { Entered } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { checks, mapped, optional, text } from '../../components/fields.tsx';
+import { Status } from '../../components/status.tsx';
 
 type EventType = NonNullable<NewWebhook['types']>[number];
 
@@ -23,54 +22,39 @@ const TYPES: Readonly<Record<EventType, string>> = {
   'broadcast.sent': 'A broadcast is sent',
   'sequence.completed': 'A contact came to the end of a sequence',
 };
-const TYPE_NAMES = Object.keys(TYPES) as EventType[];
 
-export function WebhookFields({ of }: { of?: Webhook }) {
-  return (
-    <>
-      <TextField
-        name="url"
-        label="URL"
-        type="url"
-        value={of?.url}
-        placeholder="https://shop.example.com/hooks/satchel"
-        hint="It gets a POST for each event, and answers 2xx within 15 seconds."
-        is_mono
-        is_focused={!of}
-      />
-      <TextField name="description" label="Description" value={of?.description} placeholder="The shop" />
-      <fieldset class="field">
-        <legend class="field-label">What it is told of</legend>
-        <p class="hint">With none chosen it is all, later kinds too.</p>
-        <div class="checks">
-          {TYPE_NAMES.map((type) => (
-            <CheckField
-              key={type}
-              name="types"
-              value={type}
-              label={TYPES[type]}
-              hint={type}
-              is_checked={of?.types?.includes(type) ?? false}
-            />
-          ))}
-        </div>
-      </fieldset>
-    </>
-  );
-}
-
-/** What was entered, for the API. */
-export function webhookIn(entered: Entered) {
-  const chosen = entered.all('types');
-  const types = TYPE_NAMES.filter((type) => chosen.includes(type));
-  return {
-    url: entered.text('url'),
-    description: entered.textOrNull('description'),
-    types: types.length === 0 ? null : types,
-  };
-}
+export const WEBHOOK_FIELDS = {
+  url: text('URL', {
+    type: 'url',
+    placeholder: 'https://shop.example.com/hooks/satchel',
+    hint: 'It gets a POST for each event, and answers 2xx within 15 seconds.',
+    is_mono: true,
+  }),
+  description: optional('Description', { placeholder: 'The shop' }),
+  types: mapped<EventType[] | null, EventType[]>(
+    checks(
+      'What it is told of',
+      (Object.keys(TYPES) as EventType[]).map((type) => [type, TYPES[type], type] as const),
+      { lead: 'With none chosen it is all, later kinds too.' },
+    ),
+    (types) => types ?? [],
+    (chosen) => (chosen.length === 0 ? null : chosen),
+  ),
+};
 
 /** What a page calls a webhook: its host, as its whole URL may hold a token. */
 export function nameOf({ url }: Pick<Webhook, 'url'>): string {
   return new URL(url).host;
 }
+
+/** Whether a webhook is told anything, and why not. */
+export function WebhookState({ of }: { of: Webhook }) {
+  if (of.is_active) return <Status of="active" />;
+  return of.disabled_reason ? <Status of="switched_off" tone="bad" /> : <Status of="off" />;
+}
+
+/** What switched it off, where nobody did. */
+export const WHY_OFF = {
+  gone: 'It was switched off because its receiver answered 410, gone.',
+  failing: 'It was switched off because every try of three days failed.',
+} as const;

@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { useLoad } from '../../use-load.ts';
 import type { Writing } from './use-words.ts';
 import { wordsOf } from './words.ts';

@@ -1,20 +1,22 @@
 /** A page on which a mail is written: of a template, a broadcast or a step, which differ in what they are and not in how they are written. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Template } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { toast } from '../../components/toast.tsx';
+import { type Load, useLoad } from '../../use-load.ts';
 import { TestDialog } from '../marketing/test-dialog.tsx';
 import { Conflict } from './conflict.tsx';
 import { Editor } from './editor.tsx';
 import { type MailKind, type Reader, requestOf } from './mail.ts';
 import { STARTER } from './own-words.ts';
 import { ReaderView } from './reader-view.tsx';
-import { SavedWord } from './saved-word.tsx';
 import { StartFrom } from './start-from.tsx';
-import { type Place, useWords, type Writing } from './use-words.ts';
+import { type Place, type Standing, useWords, type Writing } from './use-words.ts';
 import type { Version } from './words.ts';
 
 interface WritingPageProps {
@@ -136,4 +138,43 @@ function useKeys({ save, test }: { save(): void; test(): void }): void {
     addEventListener('keydown', press, true);
     return () => removeEventListener('keydown', press, true);
   });
+}
+
+/** Whether what is written is saved: one word in the header, and why where it is not. */
+export function SavedWord({ of, is_live }: { of: Standing; is_live: boolean }) {
+  if (of.is === 'failed')
+    return (
+      <span class="saved-word bad" role="alert">
+        <Icon name="warning" size={14} />
+        Not saved: {of.why.replace(/\.$/, '')}. It is kept here
+        {of.is_passing ? ', and tried again by itself.' : ' until that is mended.'}
+      </span>
+    );
+  if (of.is === 'outdated')
+    return <span class="saved-word bad">Not saved: somebody else has changed it. It is kept here.</span>;
+  return (
+    <span class="saved-word muted">
+      {of.is === 'saved' ? (
+        <>
+          <Icon name="check" size={14} />
+          {is_live ? 'Draft saved' : 'Saved'}
+        </>
+      ) : (
+        'Saving…'
+      )}
+    </span>
+  );
+}
+
+type Read = { is_there: false; load: Load<Template> } | { is_there: true; version: Version | null };
+
+/** `slug` is null where there is none yet; one that is gone is none either. */
+export function useVersion(project: string, slug: string | null): Read {
+  const load = useLoad(
+    'GET /projects/{project}/email-templates/{slug}',
+    slug === null ? null : { path: { project, slug } },
+  );
+  if (slug === null || load.error?.status === 404) return { is_there: true, version: null };
+  if (!load.data) return { is_there: false, load };
+  return { is_there: true, version: { template: load.data, etag: load.etag } };
 }

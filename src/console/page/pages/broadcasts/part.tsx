@@ -1,7 +1,18 @@
-/** Where a broadcast stands; one that paused by itself needs somebody to look at it. */
+/** What each part of a broadcast's page is given. */
 import type { Broadcast } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Status } from '../../components/status.tsx';
+import { Badge, Status } from '../../components/status.tsx';
+
+export interface BroadcastPartProps {
+  path: { project: string; broadcast: string };
+  of: Broadcast;
+  /** The broadcast is another one now: it is to be loaded again. */
+  onChange(): void;
+}
+
+/** Whether it may still be changed. */
+export function isPlanned({ status }: Pick<Broadcast, 'status'>): boolean {
+  return status === 'draft' || status === 'scheduled';
+}
 
 const REASONS = {
   moved: 'moved',

@@ -34,3 +34,44 @@ export async function askFirst(question: Question): Promise<void> {
   if (asked.value === mine) asked.value = null;
   if (!is_agreed) throw new Declined();
 }
+
+/** What was entered in a form and is not saved: nobody leaves it behind unasked. `Form` says which forms those are. */
+export function isUnsaved(within: ParentNode = document): boolean {
+  return within.querySelector('form[data-unsaved]') !== null;
+}
+
+/** Whether somebody may go: nothing would be lost, or they agreed. */
+export async function mayLeave(within: ParentNode = document): Promise<boolean> {
+  if (!isUnsaved(within)) return true;
+  try {
+    await askFirst({
+      title: 'Leave without saving?',
+      submit: 'Leave without saving',
+      tone: 'bad',
+      told: <p>What you entered here is not saved, and would be gone.</p>,
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof Declined) return false;
+    throw error;
+  }
+}
+
+/** `others`: those that are in use. Returns where none has the name, or somebody agreed; throws Declined. */
+export async function askAboutName(
+  noun: string,
+  name: string,
+  others: readonly { name: string }[],
+): Promise<void> {
+  if (!others.some((other) => other.name === name)) return;
+  await askFirst({
+    title: `A second ${noun} named ${name}?`,
+    submit: `Make a second ${noun}`,
+    told: (
+      <p>
+        There is one of this name already. In lists the two look alike, and on the command line each goes by
+        its id only.
+      </p>
+    ),
+  });
+}

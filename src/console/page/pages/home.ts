@@ -1,0 +1,7 @@
+/** What stands before any project: pages, each by its path. They are loaded together. */
+export { default as '/account' } from './account/home.tsx';
+export { default as '/welcome/:token' } from './gate/welcome.tsx';
+export { default as '/' } from './home/home.tsx';
+export { default as '/projects/import' } from './projects/import.tsx';
+export { default as '/projects' } from './projects/list.tsx';
+export { default as '/projects/new' } from './projects/new.tsx';

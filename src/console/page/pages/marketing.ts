@@ -1,0 +1,23 @@
+/** The pages of email marketing of a project, each by its path. They are loaded together. */
+export { default as '/projects/:project/broadcasts/:broadcast' } from './broadcasts/detail.tsx';
+export { default as '/projects/:project/broadcasts/:broadcast/edit' } from './broadcasts/edit.tsx';
+export { default as '/projects/:project/broadcasts' } from './broadcasts/list.tsx';
+export { default as '/projects/:project/broadcasts/new' } from './broadcasts/new.tsx';
+export { default as '/projects/:project/broadcasts/:broadcast/write' } from './broadcasts/write.tsx';
+export { default as '/projects/:project/contacts/:contact' } from './contacts/detail.tsx';
+export { default as '/projects/:project/contacts' } from './contacts/list.tsx';
+export { default as '/projects/:project/contacts/new' } from './contacts/new.tsx';
+export { default as '/projects/:project/imports/:import' } from './imports/detail.tsx';
+export { default as '/projects/:project/lists/:list/import' } from './imports/new.tsx';
+export { default as '/projects/:project/lists/:list' } from './lists/detail.tsx';
+export { default as '/projects/:project/lists' } from './lists/list.tsx';
+export { default as '/projects/:project/lists/new' } from './lists/new.tsx';
+export { default as '/projects/:project/marketing' } from './marketing/settings.tsx';
+export { default as '/projects/:project/segments/:segment' } from './segments/detail.tsx';
+export { default as '/projects/:project/segments' } from './segments/list.tsx';
+export { default as '/projects/:project/segments/new' } from './segments/new.tsx';
+export { default as '/projects/:project/sequences/:sequence' } from './sequences/detail.tsx';
+export { default as '/projects/:project/sequences' } from './sequences/list.tsx';
+export { default as '/projects/:project/sequences/new' } from './sequences/new.tsx';
+export { default as '/projects/:project/sequences/:sequence/steps/:step/write' } from './sequences/write.tsx';
+export { default as '/projects/:project/suppressions' } from './suppressions/list.tsx';

@@ -1,0 +1,20 @@
+/** The pages of the server as a whole: sending, access and how it runs, each by its path. They are loaded together. */
+export { default as '/audit' } from './audit/list.tsx';
+export { default as '/backups/:backup' } from './backups/detail.tsx';
+export { default as '/backups' } from './backups/list.tsx';
+export { default as '/findings' } from './findings/list.tsx';
+export { JobPage as '/jobs/:job' } from './jobs/job-view.tsx';
+export { default as '/jobs' } from './jobs/list.tsx';
+export { default as '/mailboxes/:address' } from './mailboxes/detail.tsx';
+export { default as '/mailboxes' } from './mailboxes/list.tsx';
+export { default as '/mailboxes/new' } from './mailboxes/new.tsx';
+export { default as '/people/:person' } from './people/detail.tsx';
+export { default as '/people' } from './people/list.tsx';
+export { default as '/people/new' } from './people/new.tsx';
+export { default as '/sending-domains/:name' } from './sending-domains/detail.tsx';
+export { default as '/sending-domains' } from './sending-domains/list.tsx';
+export { default as '/sending-domains/new' } from './sending-domains/new.tsx';
+export { default as '/set-up-sending' } from './set-up-sending/home.tsx';
+export { default as '/settings' } from './settings/home.tsx';
+export { default as '/tokens' } from './tokens/list.tsx';
+export { default as '/tokens/new' } from './tokens/new.tsx';
