@@ -1,5 +1,5 @@
 /** API keys: who bears one; making, changing, rotating, revealing, deleting and looking them up. */
-import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
+import { AppError, conflict, forbidden, notFound, toDo } from '../../errors.ts';
 import { MAX_APP_ID_CHARS } from '../../limits.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -97,7 +97,10 @@ export class Keys {
       const { origin, android_cert: cert } = credentials;
       const request = { origin, app_id, android_package, cert };
       const decision = this.deps.origins.decide(key, request);
-      if (!decision.accepted) throw forbidden(describeRefusal(decision.message, request));
+      if (!decision.accepted)
+        throw forbidden(describeRefusal(decision.message, request), {
+          remedy: toDo('key', 'satchel key why'),
+        });
     }
     this.#noteUse(key.id);
     return {
@@ -190,8 +193,8 @@ export class Keys {
     if (!key) {
       const message =
         'API key not found. It is named by its numeric id, by the start of its secret, or with --project by its name; ' +
-        'those are in: satchel key list --project REF';
-      throw new AppError('not_found', message);
+        'those are in:';
+      throw new AppError('not_found', message, { remedy: toDo('key', 'satchel key list --project REF') });
     }
     if (others.length > 0)
       throw conflict(`Several keys fit: ${found.map(({ id }) => id).join(', ')}. Name one by its id.`);

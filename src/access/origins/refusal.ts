@@ -10,7 +10,7 @@ const HARMLESS = /[^\w:/.@[\]*~,+-]/g;
 export function describeRefusal(message: string, { origin, app_id, android_package }: RequestOrigin): string {
   const sent = origin ?? app_id ?? android_package;
   const from = sent === null ? '' : ` It came from ${name(sent)}.`;
-  return `${message}${from} Who manages the key sees why with: satchel key why`;
+  return `${message}${from} Who manages the key sees why with:`;
 }
 
 function name(sent: string): string {

@@ -16,6 +16,7 @@ export function peopleChecks({ people, config }: { people: People; config: Confi
       people.listUndecryptable().map(({ email }) => ({
         message: `The secret of the second step of ${email} does not decrypt: only their recovery codes still work.`,
         remedy: `satchel person reset ${shellWord(email)} --totp`,
+        about: { code: 'person', ref: null },
       })),
     ),
     {

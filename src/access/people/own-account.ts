@@ -1,5 +1,5 @@
 /** What people change of their own account, password and second step; each asks for the password again. */
-import { conflict, invalid } from '../../errors.ts';
+import { conflict, invalid, toDo } from '../../errors.ts';
 import { actorOf, type SessionCaller } from '../../platform/http/callers.ts';
 import {
   createRecoveryCodes,
@@ -76,7 +76,10 @@ export class OwnAccount {
       const person = this.#find(caller, tx);
       if (person.sealed_totp !== null) throw conflict(IS_ON);
       const { sealed_next_totp } = person;
-      if (sealed_next_totp === null) throw conflict('Ask for a secret first: POST /console/totp.');
+      if (sealed_next_totp === null)
+        throw conflict('Ask for a secret first: POST /console/totp.', {
+          remedy: toDo('account', 'POST /console/totp'),
+        });
       const secret = openTotp(key_ring, tx, person.id, sealed_next_totp);
       const totp_step = secret === null ? null : stepOfCode(person, secret, code.replace(/[\s-]/g, ''), now);
       if (totp_step === null) throw invalid({ code: ['is not the one that your app shows now'] });

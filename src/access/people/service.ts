@@ -1,5 +1,5 @@
 /** People: who may sign in, what they may do, and the one-time links by which they set a password. */
-import { conflict, invalid, notFound } from '../../errors.ts';
+import { conflict, invalid, notFound, toDo } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
@@ -364,6 +364,7 @@ export class People {
     if (link === null)
       throw conflict(
         'There is somebody already: satchel person list. A new link, where theirs is dead: satchel person reset EMAIL',
+        { remedy: toDo('person', 'satchel person list') },
       );
     return link;
   }

@@ -1,5 +1,5 @@
 /** Signing in: limits before the password, unknown names take as long, no stranger locks anybody out. */
-import { AppError } from '../../errors.ts';
+import { AppError, toDo } from '../../errors.ts';
 import { MAX_USER_AGENT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
@@ -153,7 +153,7 @@ function tooManyCodes(wait_ms: number): AppError {
   return new AppError(
     'rate_limited',
     `Too many wrong codes were given: the second step waits for ${minutes} minutes more. You can sign in now from where you did ` +
-      'before, or have yourself reset: satchel person reset EMAIL',
-    { retry_after_s },
+      'before, or have yourself reset:',
+    { retry_after_s, remedy: toDo('person', 'satchel person reset EMAIL') },
   );
 }

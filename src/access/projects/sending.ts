@@ -1,10 +1,11 @@
 /** Which sending domains a project's mail goes by, as somebody sets them. */
-import { type FieldErrors, refuseAll } from '../../errors.ts';
+import { type FieldErrors, refuseAll, toDo } from '../../errors.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import type { ProjectChanges } from './schemas.ts';
 import type { Sending } from './store.ts';
 
-const UNKNOWN = 'must be a sending domain of this server: satchel domain list';
+const remedy = toDo('sending_domain', 'satchel domain list');
+const UNKNOWN = `must be a sending domain of this server: ${remedy.command}`;
 
 /**
  * The domains after a change; `current` is null for a new project. What is not sent stays, even unknown
@@ -36,7 +37,7 @@ export function mergeSending(
   const { sending_domain, sending_domains } = sending;
   if (named.length > 0 && sending_domain && sending_domains && !sending_domains.includes(sending_domain))
     errors.sending_domain ??= [`must be one of sending_domains, or null (now ${sending_domain})`];
-  refuseAll(errors);
+  refuseAll(errors, { remedy });
   return sending;
 }
 

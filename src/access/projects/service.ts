@@ -1,6 +1,6 @@
 /** Projects: finding, creating, changing and deleting them, and scoping callers to them. */
 import type { Config } from '../../config.ts';
-import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { collectErrors, conflict, type FieldErrors, invalid, notFound, toDo } from '../../errors.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/store.ts';
@@ -141,8 +141,11 @@ export class Projects {
     if (store.isActive(read, id)) return;
     const { slug = String(id) } = store.findProjectById(read, id) ?? {};
     throw conflict(
-      `The project ${slug} is inactive: nothing of it is sent. Set its status to active first: satchel project change ${slug} --status active`,
-      { code: 'project_inactive' },
+      `The project ${slug} is inactive: nothing of it is sent. Set its status to active first:`,
+      {
+        code: 'project_inactive',
+        remedy: toDo('project', `satchel project change ${slug} --status active`, slug),
+      },
     );
   }
 

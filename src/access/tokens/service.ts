@@ -1,5 +1,5 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
-import { AppError, invalid } from '../../errors.ts';
+import { AppError, invalid, toDo } from '../../errors.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_GIVEN_TOKEN_DAYS, MAX_TOKEN_DAYS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -61,10 +61,10 @@ export class Tokens {
     if (token.revoked_at !== null) throw refuse('TOKEN_REVOKED', 'The access token was revoked.');
     const now = this.deps.clock.now();
     if (token.expires_at !== null && token.expires_at <= now) {
-      throw refuse(
-        'TOKEN_EXPIRED',
-        'The access token has expired. Make a new one with: satchel token create',
-      );
+      throw new AppError('unauthenticated', 'The access token has expired. Make a new one with:', {
+        code: 'TOKEN_EXPIRED',
+        remedy: toDo('token', 'satchel token create'),
+      });
     }
     this.#touch(token, ip, now);
     return caller;
@@ -206,7 +206,9 @@ export class Tokens {
       if (revoked) return revoked;
       const token = store.findToken(tx, id);
       if (!token)
-        throw new AppError('not_found', 'Access token not found. Numeric ids are in: satchel token list');
+        throw new AppError('not_found', 'Access token not found. Numeric ids are in:', {
+          remedy: toDo('token', 'satchel token list'),
+        });
       return token;
     });
     return this.#record(row);

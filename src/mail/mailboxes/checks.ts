@@ -4,6 +4,7 @@
  */
 
 import {
+  about,
   act,
   type Finding,
   type HealthCheck,
@@ -18,11 +19,15 @@ import type { Mailboxes } from './service.ts';
 
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
   return [
-    { check: 'mailboxes', run: () => mailboxes.list().map(checkMailbox) },
+    {
+      check: 'mailboxes',
+      run: () => mailboxes.list().map((each) => about('mailbox', each.address, checkMailbox(each))),
+    },
     sealedCheck(() =>
       mailboxes.outlets.listUndecryptable().map((address) => ({
         message: `The relay's password of the mailbox ${address} does not decrypt.`,
         remedy: `satchel mailbox change ${shellWord(address)} --smtp -`,
+        about: { code: 'mailbox', ref: address },
       })),
     ),
   ];

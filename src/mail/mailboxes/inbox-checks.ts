@@ -5,6 +5,7 @@
 
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import {
+  about,
   type Finding,
   type HealthCheck,
   ok,
@@ -37,11 +38,13 @@ export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[]
       run: () =>
         mailboxes
           .list()
-          .flatMap((mailbox) => [
-            ...checkInbox(mailbox, clock.now(), remedyOf(mailbox.address)),
-            ...checkSkipped(mailbox, inboxes, clock.now()),
-            ...checkUnread(mailbox, clock.now()),
-          ]),
+          .flatMap((mailbox) =>
+            [
+              ...checkInbox(mailbox, clock.now(), remedyOf(mailbox.address)),
+              ...checkSkipped(mailbox, inboxes, clock.now()),
+              ...checkUnread(mailbox, clock.now()),
+            ].map((finding) => about('mailbox', mailbox.address, finding)),
+          ),
     },
     sealedCheck(() => {
       const lost = inboxes.listUndecryptable();
@@ -51,6 +54,7 @@ export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[]
         .map(({ address }) => ({
           message: `The password of the inbox of ${address} does not decrypt.`,
           remedy: remedyOf(address),
+          about: { code: 'mailbox', ref: address },
         }));
     }),
   ];

@@ -1,5 +1,5 @@
 /** Mail that Satchel writes itself to one of its people: at once, once, and into no log. */
-import { conflict } from '../../errors.ts';
+import { conflict, type Remedy, toDo } from '../../errors.ts';
 import { SEND_ANSWER_MS } from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { within } from '../../platform/host/waiting.ts';
@@ -30,7 +30,7 @@ export function prepareNotice(deps: NoticesDeps) {
   if (isLoopbackUrl(public_url) && !isLoopback(outlet.route.host))
     throw conflict(
       `The link would begin with ${public_url}, which nobody else can reach: set SATCHEL_PUBLIC_URL to the address of this server and start it again.`,
-      { code: 'public_url' },
+      { code: 'public_url', remedy: toDo('settings', null) },
     );
   return async ({
     to,
@@ -57,7 +57,10 @@ function outletOf({ database, sending_domains, outlets }: NoticesDeps): Relaying
     .filter(({ kind, status }) => kind === 'smtp' && status === 'active')
     .sort((one, other) => rankOf(one) - rankOf(other))[0];
   const outlet = mailbox && outlets.of({ mailbox_id: mailbox.id, revision: mailbox.revision });
-  if (!outlet?.route) throw conflict(whyNone(domain?.name ?? null, boxes), { code: 'no_mailbox' });
+  if (!outlet?.route) {
+    const [why, remedy] = whyNone(domain?.name ?? null, boxes);
+    throw conflict(why, { code: 'no_mailbox', remedy });
+  }
   return { ...outlet, route: outlet.route };
 }
 
@@ -66,12 +69,21 @@ function rankOf({ for_transactional, resting_until }: MailboxRow): number {
   return (resting_until === null ? 0 : 2) + (for_transactional ? 0 : 1);
 }
 
-function whyNone(domain: string | null, boxes: readonly MailboxRow[]): string {
+function whyNone(domain: string | null, boxes: readonly MailboxRow[]): [why: string, remedy: Remedy] {
+  const add = (of: string) => toDo('sending', `satchel mailbox add ADDRESS@${of} --smtp RELAY`);
   if (domain === null)
-    return 'There is no sending domain to mail from: satchel domain add NAME, then satchel mailbox add ADDRESS --smtp RELAY';
-  if (boxes.length === 0)
-    return `The default domain ${domain} has no mailbox: satchel mailbox add ADDRESS@${domain} --smtp RELAY`;
+    return [
+      'There is no sending domain to mail from:',
+      toDo('sending', 'satchel domain add NAME, then satchel mailbox add ADDRESS --smtp RELAY'),
+    ];
+  if (boxes.length === 0) return [`The default domain ${domain} has no mailbox:`, add(domain)];
   return boxes.some(({ kind }) => kind === 'smtp')
-    ? `Every mailbox of the default domain ${domain} that has a relay is paused: satchel mailbox resume ADDRESS`
-    : `Every mailbox of the default domain ${domain} captures its mail, so that nobody would get it: satchel mailbox add ADDRESS@${domain} --smtp RELAY`;
+    ? [
+        `Every mailbox of the default domain ${domain} that has a relay is paused:`,
+        toDo('mailbox', 'satchel mailbox resume ADDRESS'),
+      ]
+    : [
+        `Every mailbox of the default domain ${domain} captures its mail, so that nobody would get it:`,
+        add(domain),
+      ];
 }

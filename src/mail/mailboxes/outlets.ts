@@ -1,7 +1,7 @@
 /**
  * How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with.
  */
-import { AppError } from '../../errors.ts';
+import { AppError, toDo } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { DkimIdentity } from '../../platform/mail/dkim.ts';
@@ -108,10 +108,9 @@ export class Outlets {
   #openPassword(read: Tx, address: string, sealed: string): string {
     const text = this.deps.key_ring.openText(read, sealed, passwordContext(address));
     if (text !== null) return text;
-    throw new AppError(
-      'internal',
-      'The password of the mailbox does not decrypt. What mends it: satchel doctor',
-    );
+    throw new AppError('internal', 'The password of the mailbox does not decrypt. What mends it:', {
+      remedy: toDo('finding', 'satchel doctor'),
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import type { Config } from '../../config.ts';
-import { conflict, invalid, notFound } from '../../errors.ts';
+import { conflict, invalid, notFound, toDo } from '../../errors.ts';
 import { SEND_ANSWER_MS } from '../../limits.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -115,13 +115,14 @@ export class Mailboxes {
     return this.deps.database.write((tx) => {
       const domain = this.deps.sending_domains.findByName(tx, parsed.domain);
       if (!domain)
-        throw invalid({
-          address: ['has a domain that was not added; add it first: satchel domain add NAME'],
-        });
-      if (store.findMailbox(tx, parsed.address))
-        throw conflict(
-          `There is a mailbox of this address already. To change it: satchel mailbox change ${shellWord(parsed.address)}`,
+        throw invalid(
+          { address: ['has a domain that was not added; add it first: satchel domain add NAME'] },
+          { remedy: toDo('sending', 'satchel domain add NAME') },
         );
+      if (store.findMailbox(tx, parsed.address))
+        throw conflict('There is a mailbox of this address already. To change it:', {
+          remedy: toDo('mailbox', `satchel mailbox change ${shellWord(parsed.address)}`, parsed.address),
+        });
       const mailbox = store.insertMailbox(tx, {
         ...this.#relayColumns(tx, parsed.address, input.relay),
         domain_id: domain.id,

@@ -25,6 +25,7 @@ export function sendingDomainChecks(services: Services): HealthCheck[] {
       sending_domains.listUndecryptable().map((domain) => ({
         message: `The DKIM key of the domain ${domain} does not decrypt: nothing is sent from it.`,
         remedy: `satchel domain remove ${domain} --yes, then satchel domain add ${domain}, and add its mailboxes again`,
+        about: { code: 'sending_domain', ref: domain },
       })),
     ),
   ];

@@ -1,7 +1,7 @@
 /** Sending domains: adding and verifying them, and the key that their mail is signed with. */
 import { randomBytes } from 'node:crypto';
 import { listProjectsNaming } from '../../access/projects/service.ts';
-import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { AppError, conflict, invalid, notFound, toDo } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -100,7 +100,9 @@ export class SendingDomains {
     const now = clock.now();
     return database.write((tx) => {
       if (store.findDomain(tx, name))
-        throw conflict('This domain was added already. See: satchel domain list');
+        throw conflict('This domain was added already. See:', {
+          remedy: toDo('sending_domain', 'satchel domain list', name),
+        });
       const has_default = store.listDomains(tx).some((domain) => domain.is_default);
       const domain = store.insertDomain(tx, {
         name,
@@ -201,10 +203,9 @@ export class SendingDomains {
   identityOf(tx: Tx, domain: DomainRow): DkimIdentity {
     const private_key_pem = this.#openKey(tx, domain);
     if (private_key_pem === null)
-      throw new AppError(
-        'internal',
-        'The DKIM key of the domain does not decrypt. What mends it: satchel doctor',
-      );
+      throw new AppError('internal', 'The DKIM key of the domain does not decrypt. What mends it:', {
+        remedy: toDo('finding', 'satchel doctor'),
+      });
     return { domain: domain.name, selector: domain.dkim_selector, private_key_pem };
   }
 
@@ -372,8 +373,15 @@ export class SendingDomains {
     const slugs = listProjectsNaming(read, name);
     if (slugs.length === 0) return;
     throw conflict(
-      `${slugs.join(', ')} ${slugs.length === 1 ? 'sends' : 'send'} from ${name}. First change that: satchel project change ${slugs[0]} --sending-domain NAME --sending-domains NAMES`,
-      { code: 'domain_in_use' },
+      `${slugs.join(', ')} ${slugs.length === 1 ? 'sends' : 'send'} from ${name}. First change that:`,
+      {
+        code: 'domain_in_use',
+        remedy: toDo(
+          'project',
+          `satchel project change ${slugs[0]} --sending-domain NAME --sending-domains NAMES`,
+          slugs[0] ?? null,
+        ),
+      },
     );
   }
 

@@ -1,5 +1,5 @@
 /** Imports of contacts: starting one from a paste or a CSV file, showing it, resuming and cancelling it. */
-import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import { conflict, type FieldErrors, invalid, notFound, refuseAll, toDo } from '../../errors.ts';
 import { IMPORT_REQUEST_GRACE_MS, MAX_PASTED_ROWS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -213,6 +213,7 @@ export class Imports {
     if (row.status === 'pending' || row.status === 'processing')
       throw conflict(
         `The import is ${row.status}: wait for its end, or cancel it first (satchel import cancel ${row.id}).`,
+        { remedy: toDo('import', `satchel import cancel ${row.id}`, row.id) },
       );
     return row;
   }

@@ -1,6 +1,6 @@
 /** Reads steps as they are sent into the model, and names every problem under its field. Pure functions. */
 import { isDeepStrictEqual } from 'node:util';
-import { conflict, type FieldErrors } from '../../errors.ts';
+import { conflict, type FieldErrors, toDo } from '../../errors.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { EVENT_SLUG, NO_EVENT } from '../contacts/service.ts';
@@ -139,6 +139,7 @@ export function refuseOthersMail(
   if (fields.length > 0)
     throw conflict(
       `The sequence is ${current.status}: ${fields.join(', ')} may not change any more. Change them in a copy (POST .../copy, satchel sequence copy).`,
+      { remedy: toDo('sequence', 'satchel sequence copy') },
     );
 }
 

@@ -4,7 +4,7 @@
  * against the hashes.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../../errors.ts';
+import { AppError, toDo } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import { findSealedKey, insertSealedKey } from './store.ts';
@@ -57,7 +57,8 @@ export class MarketingKeys {
     if (key) return key;
     throw new AppError(
       'unavailable',
-      "The project's marketing key does not open under the master key, so suppressions cannot be looked up: nothing was done. An admin finds more with: satchel doctor",
+      "The project's marketing key does not open under the master key, so suppressions cannot be looked up: nothing was done. An admin finds more with:",
+      { remedy: toDo('finding', 'satchel doctor') },
     );
   }
 }

@@ -1,5 +1,5 @@
 /** Marketing settings of a project: who its mails come from, how they look, when and how many may go out. */
-import { type FieldErrors, refuseAll } from '../../errors.ts';
+import { type FieldErrors, refuseAll, toDo } from '../../errors.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -11,6 +11,8 @@ import { type Lack, outletLacks, senderLacks } from './lacks.ts';
 import type { Settings, SettingsChanges } from './schemas.ts';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
 import { findSettings, findTracking, saveSettings } from './store.ts';
+
+const LIST_MAILBOXES = 'satchel mailbox list';
 
 export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
 export { type Lack, lackIf, type OutletFacts, outletLacks, senderLacks } from './lacks.ts';
@@ -80,7 +82,7 @@ export class MarketingSettings {
     const { database, clock } = this.deps;
     return database.write((tx) => {
       const { merged, errors } = this.#merge(tx, project_id, changes);
-      refuseAll(errors);
+      refuseAll(errors, { remedy: toDo('mailbox', LIST_MAILBOXES) });
       const before = this.settings(project_id, tx);
       saveSettings(tx, { ...merged, project_id, updated_at: clock.now() });
       const told = changesOf(before, merged);
@@ -221,7 +223,7 @@ export class MarketingSettings {
     changes.accounts?.forEach((address, index) => {
       if (!known.includes(address))
         errors[`accounts.${index}`] = [
-          'must be the address of an active mailbox for marketing that the project may send from (satchel mailbox list)',
+          `must be the address of an active mailbox for marketing that the project may send from (${LIST_MAILBOXES})`,
         ];
     });
     return { merged, errors };

@@ -1,5 +1,5 @@
 /** Signing up by form, the public pages (sign-up, confirmation, unsubscribing), and their preview. */
-import { forbidden } from '../../errors.ts';
+import { forbidden, toDo } from '../../errors.ts';
 import {
   MAX_CAPTCHA_TOKEN_CHARS,
   MAX_CONTACT_QUERY_CHARS,
@@ -102,7 +102,8 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
     authorize: ({ caller }) => {
       if (caller.key && !caller.key.is_restricted)
         throw forbidden(
-          'Signing up needs a key that is restricted to origins: any other must not stand in a web page. Make one with: satchel key create --restricted --can marketing',
+          'Signing up needs a key that is restricted to origins: any other must not stand in a web page. Make one with:',
+          { remedy: toDo('key', 'satchel key create --restricted --can marketing') },
         );
     },
     load: ({ ctx, caller }) => lists.require(caller.project.id, ctx.params.list ?? ''),

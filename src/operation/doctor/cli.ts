@@ -33,7 +33,10 @@ Exit status: 1 when there is a problem; warnings, and what could not be looked a
         const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
         const status = worstOf(findings);
         return {
-          json: { status, findings: findings.map((each) => ({ ...each, acts: each.acts ?? [] })) },
+          json: {
+            status,
+            findings: findings.map((each) => ({ ...each, acts: each.acts ?? [], about: each.about ?? null })),
+          },
           text: () => findings.map(presentFinding).join('\n'),
           exit: status === 'problem' ? EXIT.refused : EXIT.done,
         };

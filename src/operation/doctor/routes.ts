@@ -47,7 +47,11 @@ export function doctorRoutes(doctor: Doctor): Route[] {
         });
         const badness = (of: { status: string }): number => BADNESS.indexOf(of.status);
         const worst_first = findings.toSorted((a, b) => badness(a) - badness(b));
-        const shown = worst_first.map((each) => ({ ...each, acts: each.acts ?? [] }));
+        const shown = worst_first.map((each) => ({
+          ...each,
+          acts: each.acts ?? [],
+          about: each.about ?? null,
+        }));
         return paginateAll(query, shown).with({ looked_at: toIso(at_ms) });
       },
     }),

@@ -49,6 +49,15 @@ export const finding = named(
       }),
       { description: 'What mends it by one request, where some does.' },
     ),
+    about: nullable(
+      t.Object(
+        {
+          code: t.String({ description: 'A noun in the singular, as in the `remedy` of a failure.' }),
+          ref: nullable(t.String({ description: 'The name, address or id of the one that is meant.' })),
+        },
+        { description: 'What it is about, where a page can show that.' },
+      ),
+    ),
   }),
 );
 

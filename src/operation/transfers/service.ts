@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { deleteArriving, listArriving, type Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
-import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
+import { AppError, conflict, invalid, messageOf, type Remedy, toDo } from '../../errors.ts';
 import { MIN_TRANSFER_PASSPHRASE_CHARS, SWEEP_BATCH } from '../../limits.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Outlet } from '../../platform/files/archive-writer.ts';
@@ -144,8 +144,8 @@ export class Transfers {
       return await writeProject(job);
     } catch (error) {
       if (how.is_copy || !(error instanceof AppError)) throw error;
-      const now = `${slug} is inactive since: export it again, or have it go on with: satchel project import --go ${slug}`;
-      throw new AppError(error.kind, `${messageOf(error)} ${now}`, { cause: error });
+      const now = `${slug} is inactive since: export it again, or have it go on with:`;
+      throw new AppError(error.kind, `${messageOf(error)} ${now}`, { cause: error, remedy: goOn(slug) });
     }
   }
 
@@ -160,7 +160,8 @@ export class Transfers {
       if (monotonicMs() >= gives_up_ms)
         throw conflict(
           `${counted(jobs, 'job')} and ${counted(mails, 'mail')} of ${project.slug} are still being worked on. It is inactive, and nothing else of ` +
-            `it goes on: export it again, or have it go on with: satchel project import --go ${project.slug}`,
+            'it goes on: export it again, or have it go on with:',
+          { remedy: goOn(project.slug) },
         );
       await Bun.sleep(LOOK_AGAIN_MS);
     }
@@ -317,3 +318,5 @@ export function transferCronEntries({ transfers }: { transfers: Transfers }): Cr
     },
   ];
 }
+
+const goOn = (slug: string): Remedy => toDo('project', `satchel project import --go ${slug}`, slug);

@@ -35,6 +35,14 @@ export interface Finding {
   remedy: string | null;
   /** The same by requests, where some do it. */
   acts?: readonly Act[];
+  /** Where a person at a page does it by hand. */
+  about?: About | null;
+}
+
+/** What a finding is about, as in the `Remedy` of a failure: a noun in the singular, and which one. */
+export interface About {
+  code: string;
+  ref: string | null;
 }
 
 /** Looks at one thing and changes nothing. What it throws becomes a problem of its own. */
@@ -64,6 +72,11 @@ export function problem(check: string, message: string, remedy: string, acts: re
   return { check, status: 'problem', message, remedy, acts };
 }
 
+/** A finding with what it is about. */
+export function about(code: string, ref: string | null, finding: Finding): Finding {
+  return { ...finding, about: { code, ref } };
+}
+
 /** One that mends what is of no project, or what is in one. */
 export function act(kind: Act['kind'], of: string | null = null, project: string | null = null): Act {
   return { kind, project, of };
@@ -81,11 +94,16 @@ export function joinSealed(findings: readonly Finding[]): Finding[] {
 }
 
 /** A check of a noun's sealed values: it names those that do not decrypt. */
-export function sealedCheck(listLost: () => { message: string; remedy: string }[]): HealthCheck {
+export function sealedCheck(
+  listLost: () => { message: string; remedy: string; about?: About }[],
+): HealthCheck {
   return {
     check: SEALED,
     run() {
-      const lost = listLost().map(({ message, remedy }) => problem(SEALED, message, remedy));
+      const lost = listLost().map(({ message, remedy, ...rest }) => ({
+        ...problem(SEALED, message, remedy),
+        ...rest,
+      }));
       return lost.length > 0 ? lost : [ok(SEALED, 'Each decrypts.')];
     },
   };

@@ -309,7 +309,7 @@ function withAllErrors<C, Q extends TSchema, B extends TSchema, R>(
   const { found, caller, resource } = input;
   const { errorsIn } = spec;
   const errors = allErrors(found, (body) => errorsIn({ caller, body, resource }), spec.together);
-  return invalid({ ...errors, ...error.errors });
+  return invalid({ ...errors, ...error.errors }, error.remedy ? { remedy: error.remedy } : {});
 }
 
 type Sent = { raw: Uint8Array; value: Record<string, unknown> } | { error: unknown };

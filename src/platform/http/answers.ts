@@ -80,7 +80,12 @@ export function failureBody(family: Family, error: AppError): unknown {
         ? { ...error.details, ...(error.errors ? { errors: error.errors } : {}) }
         : null;
     return {
-      error: { code: error.code ?? MANAGEMENT_CODES[error.kind], message, ...(details ? { details } : {}) },
+      error: {
+        code: error.code ?? MANAGEMENT_CODES[error.kind],
+        message,
+        ...(details ? { details } : {}),
+        ...(error.remedy ? { remedy: error.remedy } : {}),
+      },
     };
   }
   return {
@@ -88,6 +93,7 @@ export function failureBody(family: Family, error: AppError): unknown {
     message,
     ...(error.code ? { code: error.code } : {}),
     ...(error.errors ? { errors: error.errors } : {}),
+    ...(error.remedy ? { remedy: error.remedy } : {}),
     ...error.details,
   };
 }

@@ -2,11 +2,22 @@
 import { AppError, type AppErrorOptions, type ErrorKind } from '../../errors.ts';
 import { failureBody } from './answers.ts';
 import type { Plane } from './routes.ts';
-import { named, t } from './schema.ts';
+import { named, nullable, t } from './schema.ts';
 
 const field_errors = t.Record(t.String(), t.Array(t.String()), {
   description: 'Messages by field; `_` holds what concerns the request as a whole.',
 });
+
+const remedy = t.Object(
+  {
+    code: t.String({ description: 'What it is about: a noun in the singular, such as `mailbox`.' }),
+    ref: nullable(
+      t.String({ description: 'The name, address or id of the one that is meant. Null: none by itself.' }),
+    ),
+    command: nullable(t.String({ description: 'What does it in a shell. The message says it, too.' })),
+  },
+  { description: 'What mends it, where something is known that does.' },
+);
 
 export const dataFailure = named(
   'Failure',
@@ -15,6 +26,7 @@ export const dataFailure = named(
     message: t.String(),
     code: t.Optional(t.String()),
     errors: t.Optional(field_errors),
+    remedy: t.Optional(remedy),
   }),
 );
 
@@ -25,6 +37,7 @@ export const managementFailure = named(
       code: t.String(),
       message: t.String(),
       details: t.Optional(t.Object({ errors: t.Optional(field_errors) }, { additionalProperties: true })),
+      remedy: t.Optional(remedy),
     }),
   }),
 );

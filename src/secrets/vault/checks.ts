@@ -1,7 +1,7 @@
 /** What doctor asks of the vault: values that do not decrypt, and values that should not be in use. */
 
 import type { Projects } from '../../access/projects/service.ts';
-import { type HealthCheck, sealedCheck, warning } from '../../platform/host/health-check.ts';
+import { about, type HealthCheck, sealedCheck, warning } from '../../platform/host/health-check.ts';
 import type { Vault } from './service.ts';
 
 export function vaultChecks({ vault, projects }: { vault: Vault; projects: Projects }): HealthCheck[] {
@@ -11,6 +11,7 @@ export function vaultChecks({ vault, projects }: { vault: Vault; projects: Proje
         vault.listUndecryptable(project).map(({ service, field }) => ({
           message: `The vault value ${service}.${field} of project ${project.slug} does not decrypt.`,
           remedy: `satchel vault set --project ${project.slug} ${service} ${field}=-`,
+          about: { code: 'vault', ref: project.slug },
         })),
       ),
     ),
@@ -20,7 +21,11 @@ export function vaultChecks({ vault, projects }: { vault: Vault; projects: Proje
         vault
           .warnings(projects.listAll({}))
           .map(({ slug, message }) =>
-            warning('captcha', message, `satchel vault set --project ${slug} captcha secret_key=-`),
+            about(
+              'vault',
+              slug,
+              warning('captcha', message, `satchel vault set --project ${slug} captcha secret_key=-`),
+            ),
           ),
     },
   ];

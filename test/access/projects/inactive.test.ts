@@ -136,6 +136,7 @@ test.each([
     {
       code: 'project_inactive',
       message: expect.stringContaining('satchel project change shop --status active'),
+      remedy: { code: 'project', ref: 'shop', command: 'satchel project change shop --status active' },
     },
   ]);
   expect(

@@ -54,6 +54,25 @@ const sealedOf = (address: string): unknown =>
 const RELAY = 'smtps://me:hunter2@relay.example.com?dkim=off';
 
 describe('adding', () => {
+  test('that is refused says what mends it, where it knows; what is wrong with another field has no such remedy', async () => {
+    const address = await add();
+    const remedyOf = async (body: object): Promise<unknown> =>
+      Object(Object((await refused('POST', '', body)).body).error).remedy;
+    const command = 'satchel domain add NAME';
+    expect(await remedyOf({ address: 'ann@elsewhere.example', capture: true })).toEqual({
+      ...{ code: 'sending', ref: null, command },
+    });
+    expect(await remedyOf({ address, capture: true })).toEqual({
+      ...{ code: 'mailbox', ref: address, command: `satchel mailbox change ${address}` },
+    });
+    expect(await remedyOf({ address: 'nobody', capture: true })).toBeUndefined();
+    const gone = await call('GET', '/nobody@mail.example.com');
+    expect(gone.body.error).toMatchObject({
+      message: 'Mailbox not found. Those there are: satchel mailbox list',
+      remedy: { code: 'mailbox', ref: null, command: 'satchel mailbox list' },
+    });
+  });
+
   test('is helped by the relays of providers, whose parts a relay is made of; whoever may not administer is told none', async () => {
     const providers = await stage.call('GET', '/relay-providers', admin);
     expect(listOf(providers)).toContainEqual({

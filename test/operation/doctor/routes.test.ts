@@ -38,7 +38,14 @@ test('are those of satchel doctor, the worst first', async () => {
   ]);
   expect(healthy).toEqual(
     expect.arrayContaining([
-      { check: 'clock', status: 'ok', message: 'It says 2030-01-15T12:00:00.000Z.', remedy: null, acts: [] },
+      {
+        check: 'clock',
+        status: 'ok',
+        message: 'It says 2030-01-15T12:00:00.000Z.',
+        remedy: null,
+        acts: [],
+        about: null,
+      },
       expect.objectContaining({ check: 'database', status: 'ok' }),
       expect.objectContaining({ check: 'master key', status: 'ok' }),
       expect.objectContaining({ check: 'sending domains', message: expect.stringContaining('captured') }),
@@ -167,7 +174,9 @@ test('a verb is told all of them by the key of the note, where the server listen
     findings_key: app.services.doctor.key,
     kept: [],
   };
-  expect(await askServer(note, { is_deep: true })).toEqual(many.map((each) => ({ ...each, acts: [] })));
+  expect(await askServer(note, { is_deep: true })).toEqual(
+    many.map((each) => ({ ...each, acts: [], about: null })),
+  );
   // The other pages are of the same examination.
   expect(deep).toEqual([true]);
   await expect(askServer({ ...note, findings_key: 'x' }, { is_deep: false })).rejects.toThrow('status 401');

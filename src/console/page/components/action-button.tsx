@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { mayWrite } from '../capabilities.ts';
 import { Declined } from './ask-first.tsx';
-import { readRefusal } from './refusal.ts';
+import { tellError } from './refusal.ts';
 import { toast } from './toast.tsx';
 
 export function ActionButton(props: {
@@ -26,8 +26,7 @@ export function ActionButton(props: {
       await act();
       if (done) toast(done);
     } catch (error) {
-      if (!(error instanceof Declined))
-        toast(readRefusal(error instanceof Error ? error.message : String(error)).told, 'bad');
+      if (!(error instanceof Declined)) toast(tellError(error), 'bad');
     } finally {
       setBusy(false);
     }

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { mayWrite } from '../capabilities.ts';
 import type { Column } from './data-table.tsx';
 import { counted } from './quantity.tsx';
-import { readRefusal } from './refusal.ts';
+import { tellError } from './refusal.ts';
 import { toast } from './toast.tsx';
 
 /** More would keep others waiting. */
@@ -93,10 +93,7 @@ async function doEach<Row>(
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { row } = next;
-      const reason = await act(row).then(
-        () => null,
-        (error: unknown) => readRefusal(error instanceof Error ? error.message : String(error)).told,
-      );
+      const reason = await act(row).then(() => null, tellError);
       results.push({ row, reason });
     }
   };

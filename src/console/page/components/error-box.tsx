@@ -1,24 +1,25 @@
 /** What the API said, the way to where it is mended, and for who asks the command and the request's id, to find it by in the log. */
 import type { ApiError } from '../api.ts';
+import { hrefOf, matchPath, usePath } from '../router.ts';
 import { Command } from './copy-button.tsx';
-import { Mending } from './mending.tsx';
-import { readRefusal } from './refusal.ts';
+import { type Remedy, remedyOf, tellRefusal, wayOf } from './refusal.ts';
 
 export function ErrorBox({ error, retry }: { error: ApiError; retry?: () => void }) {
   // A single one is the message already.
   const told = Object.entries(error.errors).filter(
     ([, messages]) => !error.message.includes(messages.join(' ')),
   );
-  const { told: said, command } = readRefusal(error.message);
+  const remedy = remedyOf(error);
+  const command = remedy?.command ?? null;
   return (
     <div class="error-box" role="alert">
-      <p>{said}</p>
+      <p>{tellRefusal(error.message, remedy)}</p>
       {told.map(([field, messages]) => (
-        <p key={field}>{tellField(field, messages)}</p>
+        <p key={field}>{tellField(field, messages, remedy)}</p>
       ))}
-      {(command || retry) && (
+      {(remedy || retry) && (
         <div class="row">
-          {command && <Mending command={command} />}
+          {remedy && <Mending remedy={remedy} />}
           {retry && (
             <button type="button" class="button small" onClick={retry}>
               Try again
@@ -37,7 +38,24 @@ export function ErrorBox({ error, retry }: { error: ApiError; retry?: () => void
   );
 }
 
-function tellField(field: string, messages: readonly string[]): string {
-  const told = messages.map((message) => readRefusal(message).told).join(' ');
+function tellField(field: string, messages: readonly string[], remedy: Remedy | null): string {
+  const told = messages.map((message) => tellRefusal(message, remedy)).join(' ');
   return field === '_' ? told : `${field.replaceAll('_', ' ')}: ${told}`;
+}
+
+/**
+ * The button to where something is mended, in a tab of its own, so that what was entered here is here when one comes back. Nothing
+ * where no page does it.
+ */
+export function Mending({ remedy }: { remedy: Remedy }) {
+  const top = usePath().split('/').slice(0, 3).join('/');
+  const project = matchPath('/projects/:project', top)?.project ?? null;
+  const way = wayOf(remedy, project === 'new' ? null : project);
+  if (way === null) return null;
+  return (
+    <a class="button small" href={hrefOf(way.path)} target="_blank" rel="noreferrer">
+      {way.label}
+      <span class="hidden"> (in a new tab)</span>
+    </a>
+  );
 }

@@ -1,8 +1,8 @@
 /** A field of a form with its label, a hint, and what the API said of it. What is typed into it is `children`'s. */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { useFieldCommand, useFieldErrors } from './form.tsx';
-import { Mending } from './mending.tsx';
+import { Mending } from './error-box.tsx';
+import { useFieldErrors, useFieldRemedy } from './form.tsx';
 
 export interface FieldProps {
   name: string;
@@ -22,7 +22,7 @@ export function Field(props: FieldProps & { children: (ties: Ties) => ComponentC
   const { name, label, hint, children } = props;
   const id = useId();
   const wrong = useFieldErrors(name, { label });
-  const command = useFieldCommand(name);
+  const remedy = useFieldRemedy(name);
   const described = [hint ? `${id}-hint` : '', wrong.length > 0 ? `${id}-wrong` : '']
     .filter(Boolean)
     .join(' ');
@@ -40,9 +40,9 @@ export function Field(props: FieldProps & { children: (ties: Ties) => ComponentC
           {wrong.join(' ')}
         </p>
       )}
-      {command && (
+      {remedy && (
         <div>
-          <Mending command={command} />
+          <Mending remedy={remedy} />
         </div>
       )}
       {hint && (

@@ -4,9 +4,9 @@
  */
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useId } from 'preact/hooks';
+import { Mending } from './error-box.tsx';
 import { Field, type FieldProps } from './field.tsx';
-import { type Entered, useFieldCommand, useFieldErrors } from './form.tsx';
-import { Mending } from './mending.tsx';
+import { type Entered, useFieldErrors, useFieldRemedy } from './form.tsx';
 import { SecretField } from './secret-field.tsx';
 import { TextField } from './text-field.tsx';
 
@@ -230,7 +230,7 @@ export function CheckField(
   const { name, label, hint, value = 'on', is_checked, onChange } = props;
   const id = useId();
   const wrong = useFieldErrors(name, { label });
-  const command = useFieldCommand(name);
+  const remedy = useFieldRemedy(name);
   const says_itself = value === 'on';
   return (
     <div class="check">
@@ -251,9 +251,9 @@ export function CheckField(
         </p>
       )}
       {says_itself && wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
-      {says_itself && command && (
+      {says_itself && remedy && (
         <div class="mending">
-          <Mending command={command} />
+          <Mending remedy={remedy} />
         </div>
       )}
     </div>

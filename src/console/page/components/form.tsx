@@ -12,7 +12,7 @@ import { Declined, mayLeave } from './ask-first.tsx';
 import { ErrorBox } from './error-box.tsx';
 import type { FieldList, GivenOf, ReadOf } from './fields.tsx';
 import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
-import { readRefusal } from './refusal.ts';
+import { type Remedy, remedyOf, tellRefusal } from './refusal.ts';
 
 /** What was entered, by the names of the fields. */
 export class Entered {
@@ -94,16 +94,16 @@ export class Entered {
   }
 }
 
-const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({});
+const Refusal = createContext<ApiError | null>(null);
 
 /**
  * What the API said of a field, and of what is in it unless `is_exact`: of `recipients.1.email`, which belongs to `recipients`,
  * with the number of the one that is meant. With `label`, as a sentence about that.
  */
 export function useFieldErrors(name: string, { is_exact = false, label = '' } = {}): readonly string[] {
-  const errors = useContext(FieldErrors);
-  return Object.entries(errors).flatMap(([field, messages]) => {
-    const told = messages.map((message) => readRefusal(message).told);
+  const error = useContext(Refusal);
+  return Object.entries(error?.errors ?? {}).flatMap(([field, messages]) => {
+    const told = messages.map((message) => tellRefusal(message, error && remedyOf(error)));
     if (field === name) return told.map((each) => asSentence(each, label));
     if (is_exact || !field.startsWith(`${name}.`)) return [];
     const [index = ''] = field.slice(name.length + 1).split('.');
@@ -111,10 +111,12 @@ export function useFieldErrors(name: string, { is_exact = false, label = '' } = 
   });
 }
 
-/** The command that would mend what was said of a field; null where nothing was said, or none would. */
-export function useFieldCommand(name: string): string | null {
-  const messages = useContext(FieldErrors)[name] ?? [];
-  return messages.map((message) => readRefusal(message).command).find((each) => each !== null) ?? null;
+/** What would mend what was said of a field; null where nothing was said, or none would. */
+export function useFieldRemedy(name: string): Remedy | null {
+  const error = useContext(Refusal);
+  const remedy = error && remedyOf(error);
+  const messages = error?.errors[name] ?? [];
+  return messages.some((message) => message.includes(remedy?.command ?? '')) ? remedy : null;
 }
 
 const NOT_THERE_YET = 'Not all of the form is there yet, and nothing was sent. Try again in a moment.';
@@ -220,7 +222,7 @@ export function Form(props: {
           put them over it.
         </p>
       )}
-      <FieldErrors.Provider value={error?.errors ?? {}}>{props.children}</FieldErrors.Provider>
+      <Refusal.Provider value={error}>{props.children}</Refusal.Provider>
       <div class="form-buttons">
         <button
           type="submit"
@@ -259,5 +261,5 @@ function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | nul
     messages.map((message) => asSentence(message, field === '_' ? '' : inWords(field))),
   );
   const message = told.join(' ') || error.message;
-  return <ErrorBox error={new ApiError(error.status, { message }, error)} />;
+  return <ErrorBox error={new ApiError(error.status, { ...error.details, message }, error)} />;
 }

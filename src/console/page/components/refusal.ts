@@ -1,33 +1,47 @@
 /**
- * What the API refuses, as a person at a page wants it: the API's messages end with the command that mends them, and a page has a
- * way to the page that does the same.
+ * What the API refuses, as a person at a page wants it: its messages end with the command that mends them, and a page has a way to
+ * the page that does the same.
  */
+import { isObject, SatchelError } from '../../../operation/client/core-failures.ts';
 import { to } from '../path.ts';
 
-export interface Refusal {
-  /** Without commands and names of parameters. */
-  told: string;
-  /** What somebody at a shell would type, or the setting of the server. */
+/** What mends a failure, as the API says it. */
+export interface Remedy {
+  /** A noun in the singular. */
+  code: string;
+  /** Which one; null where none is meant by itself. */
+  ref: string | null;
+  /** What somebody at a shell would type; the message has it, too. */
   command: string | null;
 }
 
-/** A command stands at the end of its sentence, after a colon, a semicolon or a bracket. */
-const COMMAND = /\bsatchel [a-z]+( [a-z-]+)?\b[^.;)]*(?:\.[^\s.;)][^.;)]*)*/;
-/** What is set where the server starts. */
-const SETTING = /\bSATCHEL_PUBLIC_URL\b/;
+/** Null where nothing is known that does. */
+export function remedyOf({ details: { remedy } }: Pick<SatchelError, 'details'>): Remedy | null {
+  if (!isObject(remedy) || typeof remedy.code !== 'string') return null;
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return { code: remedy.code, ref: textOf(remedy.ref), command: textOf(remedy.command) };
+}
+
 const PARAMETER = /\b[a-z]+(?:_[a-z]+)+\b/g;
 
-/** The first sentence stays without its command; a later one that is about a command goes. */
-export function readRefusal(message: string): Refusal {
-  const command = COMMAND.exec(message)?.[0].trim() ?? SETTING.exec(message)?.[0] ?? null;
-  const [first = '', ...rest] = message.split(/(?<=[.!?]) (?=[A-Z])/);
-  const clause = first.replace(
-    /\s*[:;(][^:;(]*\b(?:satchel [a-z]|(?:GET|POST|PATCH|PUT|DELETE) [/.]).*$/s,
-    '',
-  );
-  const told = [clause, ...rest.filter((sentence) => !COMMAND.test(sentence))].join(' ').trim();
+/** A message without the command, and with names of parameters as words. */
+export function tellRefusal(message: string, remedy: Remedy | null): string {
+  const at = remedy?.command ? message.indexOf(remedy.command) : -1;
+  const told = at < 0 ? message : untilCommand(message.slice(0, at));
   const whole = /[.!?]$/.test(told) || !message.includes(' ') ? told : `${told}.`;
-  return { told: whole.replace(PARAMETER, (name) => name.replaceAll('_', ' ')), command };
+  return whole.replace(PARAMETER, (name) => name.replaceAll('_', ' '));
+}
+
+/** The first sentence stays without what leads to the command; a later one that does goes. */
+function untilCommand(before: string): string {
+  const sentences = before.split(/(?<=[.!?]) (?=[A-Z])/);
+  return sentences.slice(0, -1).join(' ') || before.replace(/[\s:;(]+$/, '');
+}
+
+/** What is thrown, as a sentence. */
+export function tellError(error: unknown): string {
+  if (error instanceof SatchelError) return tellRefusal(error.message, remedyOf(error));
+  return tellRefusal(error instanceof Error ? error.message : String(error), null);
 }
 
 export interface Way {
@@ -36,69 +50,51 @@ export interface Way {
   label: string;
 }
 
-type Rule = readonly [command: RegExp, way: (named: string, project: string | null) => Way | null];
+type Place = (ref: string | null) => Way;
 
-const ofProject =
-  (part: string, label: string) =>
-  (_named: string, project: string | null): Way | null =>
-    project === null ? null : { path: `${to`/projects/${project}`}${part}`, label };
+/** Of the server as a whole, or that name what they are in. */
+const PLACES: Readonly<Record<string, Place>> = {
+  sending: () => ({ path: '/set-up-sending', label: 'Set up sending' }),
+  sending_domain: (name) =>
+    name === null
+      ? { path: '/sending-domains', label: 'Sending domains' }
+      : { path: to`/sending-domains/${name}`, label: `The domain ${name}` },
+  mailbox: (address) =>
+    address === null
+      ? { path: '/mailboxes', label: 'Mailboxes' }
+      : { path: to`/mailboxes/${address}`, label: `The mailbox ${address}` },
+  project: (slug) =>
+    slug === null
+      ? { path: '/projects', label: 'Projects' }
+      : { path: to`/projects/${slug}/settings`, label: `Settings of ${slug}` },
+  account: () => ({ path: '/account', label: 'Account' }),
+  token: () => ({ path: '/tokens', label: 'Tokens' }),
+  person: () => ({ path: '/people', label: 'People' }),
+  global_origin: () => ({ path: '/settings', label: 'Settings' }),
+  settings: () => ({ path: '/settings', label: 'Settings of this server' }),
+  finding: () => ({ path: '/findings', label: 'Findings' }),
+};
 
-const SET_UP: Way = { path: '/set-up-sending', label: 'Set up sending' };
+/** Of the project that is looked at. */
+const PLACES_OF_PROJECT: Readonly<Record<string, readonly [part: string, label: string]>> = {
+  key: ['keys', 'Keys'],
+  vault: ['vault', 'The vault'],
+  object: ['files', 'Files'],
+  captured_message: ['emails', 'Mail log'],
+  webhook: ['webhooks', 'Webhooks'],
+  list: ['lists', 'Lists'],
+  contact: ['contacts', 'Contacts'],
+  import: ['contacts', 'Contacts'],
+  segment: ['contacts', 'Contacts'],
+  sequence: ['sequences', 'Sequences'],
+};
 
-/** The page that does what a command does; the first that fits. */
-const RULES: readonly Rule[] = [
-  [/^satchel domain (add)/, () => SET_UP],
-  [/^satchel domain (list|[a-z]+ NAME)/, () => ({ path: '/sending-domains', label: 'Sending domains' })],
-  [
-    /^satchel domain \S+ (\S+)/,
-    (name) => ({ path: to`/sending-domains/${name}`, label: `The domain ${name}` }),
-  ],
-  [/^satchel mailbox (add)/, () => SET_UP],
-  [
-    /^satchel mailbox [a-z]+ ([^\s']+@[^\s']+)/,
-    (address) => ({ path: to`/mailboxes/${address}`, label: `The mailbox ${address}` }),
-  ],
-  [/^satchel (mailbox)/, () => ({ path: '/mailboxes', label: 'Mailboxes' })],
-  [
-    /^satchel project change (?!REF)(\S+) --status/,
-    (slug) => ({ path: to`/projects/${slug}/settings`, label: 'Settings of the project' }),
-  ],
-  [/^satchel (project list)/, () => ({ path: '/projects', label: 'Projects' })],
-  [
-    /^satchel project change (?!REF)(\S+)/,
-    (slug) => ({ path: to`/projects/${slug}/settings`, label: `Settings of ${slug}` }),
-  ],
-  [/^satchel (token)/, () => ({ path: '/tokens', label: 'Tokens' })],
-  [/^satchel (person)/, () => ({ path: '/people', label: 'People' })],
-  [/^(SATCHEL_PUBLIC_URL)$/, () => ({ path: '/settings', label: 'Settings of this server' })],
-  [/^satchel (origin)/, () => ({ path: '/settings', label: 'Settings' })],
-  [/^satchel (backup)/, () => ({ path: '/backups', label: 'Backups' })],
-  [/^satchel (doctor)/, () => ({ path: '/findings', label: 'Findings' })],
-  [
-    /^satchel vault .*--project (?!REF)(\S+)/,
-    (slug) => ({ path: to`/projects/${slug}/vault`, label: 'The vault' }),
-  ],
-  [/^satchel (vault)/, ofProject('/vault', 'The vault')],
-  [/^satchel (key)/, ofProject('/keys', 'Keys')],
-  [/^satchel (object)/, ofProject('/files', 'Files')],
-  [/^satchel (email captured|email)/, ofProject('/emails', 'Mail log')],
-  [/^satchel (template)/, ofProject('/templates', 'Templates')],
-  [/^satchel (schedule)/, ofProject('/schedules', 'Schedules')],
-  [/^satchel (webhook)/, ofProject('/webhooks', 'Webhooks')],
-  [/^satchel (list)/, ofProject('/lists', 'Lists')],
-  [/^satchel (contact|import|segment)/, ofProject('/contacts', 'Contacts')],
-  [/^satchel (broadcast)/, ofProject('/broadcasts', 'Broadcasts')],
-  [/^satchel (sequence)/, ofProject('/sequences', 'Sequences')],
-  [/^satchel (suppression)/, ofProject('/suppressions', 'Suppressions')],
-  [/^satchel (marketing)/, ofProject('/marketing', 'Marketing settings')],
-  [/--project (?!REF)(\S+)/, (slug) => ({ path: to`/projects/${slug}`, label: 'The project' })],
-];
-
-/** Where a command is done by clicking; null where no page does it. `project`: the one that is looked at. */
-export function wayOf(command: string, project: string | null): Way | null {
-  for (const [pattern, way] of RULES) {
-    const named = pattern.exec(command)?.[1];
-    if (named !== undefined) return way(named, project);
-  }
-  return null;
+/** Where it is done by clicking; null where no page does it. `project`: the one that is looked at. */
+export function wayOf({ code, ref }: Pick<Remedy, 'code' | 'ref'>, project: string | null): Way | null {
+  const place = Object.hasOwn(PLACES, code) ? PLACES[code] : undefined;
+  if (place) return place(ref);
+  const part = Object.hasOwn(PLACES_OF_PROJECT, code) ? PLACES_OF_PROJECT[code] : undefined;
+  // A vault names its project, which is also looked at from elsewhere.
+  const slug = code === 'vault' && ref !== null ? ref : project;
+  return part && slug !== null ? { path: `${to`/projects/${slug}`}/${part[0]}`, label: part[1] } : null;
 }

@@ -30,7 +30,7 @@ export function FindingList(props: { label: string; of: readonly Finding[]; onCh
 }
 
 /** What mends a finding: the buttons that do, else the page where it is done, if there is one, and the command. */
-export function Remedy({ of: { remedy, acts }, onChange }: { of: Finding; onChange(): void }) {
+export function Remedy({ of: { remedy, acts, about }, onChange }: { of: Finding; onChange(): void }) {
   if (acts.length > 0) {
     const [first] = acts;
     const place = acts.length === 1 && first ? placeOf(first) : null;
@@ -49,7 +49,7 @@ export function Remedy({ of: { remedy, acts }, onChange }: { of: Finding; onChan
     );
   }
   if (remedy === null) return null;
-  const page = wayOf(remedy, null);
+  const page = about && wayOf(about, null);
   const is_command = /^[a-z]\S* /.test(remedy) && !remedy.includes(', ');
   return (
     <div class="row">

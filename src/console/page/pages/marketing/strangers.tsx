@@ -8,7 +8,7 @@ import { Choice, type Scheme, SchemeChoice } from '../../components/choice.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Entered } from '../../components/form.tsx';
 import { PreviewFrame } from '../../components/preview-frame.tsx';
-import { readRefusal } from '../../components/refusal.ts';
+import { remedyOf, tellRefusal } from '../../components/refusal.ts';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
 import { LANGUAGES } from '../lists/languages.ts';
@@ -167,7 +167,7 @@ function NotShown({ error }: { error: ApiError }) {
   const [first = ''] = messages;
   return (
     <p class="notice warn" role="status">
-      Not shown as it is typed: {name} {readRefusal(first).told}
+      Not shown as it is typed: {name} {tellRefusal(first, remedyOf(error))}
     </p>
   );
 }

@@ -32,7 +32,8 @@ export async function besideSend<T>(made: Promise<T>): Promise<T> {
     return await made;
   } catch (error) {
     if (!(error instanceof ApiError) || !['no_mailbox', 'public_url'].includes(error.code ?? '')) throw error;
-    throw new ApiError(error.status, { message: error.message, errors: { send: [error.message] } }, error);
+    const { status, message, details } = error;
+    throw new ApiError(status, { ...details, message, errors: { send: [message] } }, error);
   }
 }
 

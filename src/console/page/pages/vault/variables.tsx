@@ -189,5 +189,5 @@ function besideField(error: unknown): unknown {
     const field = told.some((each) => each.includes('name')) ? 'name' : 'value';
     errors[field] = [...(errors[field] ?? []), ...told];
   }
-  return new ApiError(error.status, { message: error.message, errors }, error);
+  return new ApiError(error.status, { ...error.details, message: error.message, errors }, error);
 }
