@@ -155,7 +155,7 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await page.getByLabel('Password', { exact: true }).fill('se:same');
     const attempt = page.getByRole('button', { name: 'Try it and save' });
     await attempt.click();
-    await page.getByText('Host must be a host name or an address.').waitFor();
+    await page.getByText('Must be a host name or an address.').waitFor();
     expect(await page.getByLabel('Host', { exact: true }).getAttribute('aria-invalid')).toBe('true');
     expect(mailboxes.list()).toEqual([]);
     await page.getByLabel('Host', { exact: true }).fill('127.0.0.1');

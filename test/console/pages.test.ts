@@ -50,7 +50,9 @@ async function expectSoundInBoth(path: string, options: { around: boolean }): Pr
 
 test('every page has an address to be tested at', () => {
   const pages = readFileSync(join(import.meta.dir, '../../src/console/page/pages.ts'), 'utf8');
-  const patterns = [...pages.matchAll(/^ {2}(?:[a-z]+\(|\{ path: )'([^']+)'/gm)].map(([, pattern]) => pattern);
+  const patterns = [...pages.matchAll(/^ {2}(?:[a-z]+\(|\{ path: )'([^']+)'/gm)].map(
+    ([, pattern]) => pattern,
+  );
   expect(patterns.length).toBeGreaterThan(5);
   const sampled = new Set<string | undefined>(SAMPLE_PAGES.map(({ pattern }) => pattern));
   expect(patterns.filter((pattern) => !sampled.has(pattern))).toEqual([]);

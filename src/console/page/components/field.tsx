@@ -21,7 +21,7 @@ export interface Ties {
 export function Field(props: FieldProps & { children: (ties: Ties) => ComponentChildren }) {
   const { name, label, hint, children } = props;
   const id = useId();
-  const wrong = useFieldErrors(name, { label });
+  const wrong = useFieldErrors(name);
   const remedy = useFieldRemedy(name);
   const described = [hint ? `${id}-hint` : '', wrong.length > 0 ? `${id}-wrong` : '']
     .filter(Boolean)

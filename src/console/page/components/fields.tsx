@@ -229,7 +229,7 @@ export function CheckField(
 ) {
   const { name, label, hint, value = 'on', is_checked, onChange } = props;
   const id = useId();
-  const wrong = useFieldErrors(name, { label });
+  const wrong = useFieldErrors(name);
   const remedy = useFieldRemedy(name);
   const says_itself = value === 'on';
   return (
@@ -271,7 +271,7 @@ export function ChecksField(
   },
 ) {
   const { name, label, hint, lead, choices, value, children } = props;
-  const wrong = useFieldErrors(name, { label });
+  const wrong = useFieldErrors(name);
   return (
     <fieldset class="field">
       <legend class="field-label">{label}</legend>

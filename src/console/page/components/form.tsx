@@ -11,7 +11,7 @@ import { trimUnseen } from './address.ts';
 import { Declined, mayLeave } from './ask-first.tsx';
 import { ErrorBox } from './error-box.tsx';
 import type { FieldList, GivenOf, ReadOf } from './fields.tsx';
-import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
+import { asSentence, fieldIn, inLabels, inWords } from './in-labels.ts';
 import { type Remedy, remedyOf, tellRefusal } from './refusal.ts';
 
 /** What was entered, by the names of the fields. */
@@ -98,16 +98,17 @@ const Refusal = createContext<ApiError | null>(null);
 
 /**
  * What the API said of a field, and of what is in it unless `is_exact`: of `recipients.1.email`, which belongs to `recipients`,
- * with the number of the one that is meant. With `label`, as a sentence about that.
+ * with the number of the one that is meant.
  */
-export function useFieldErrors(name: string, { is_exact = false, label = '' } = {}): readonly string[] {
+export function useFieldErrors(name: string, { is_exact = false } = {}): readonly string[] {
   const error = useContext(Refusal);
   return Object.entries(error?.errors ?? {}).flatMap(([field, messages]) => {
-    const told = messages.map((message) => tellRefusal(message, error && remedyOf(error)));
-    if (field === name) return told.map((each) => asSentence(each, label));
-    if (is_exact || !field.startsWith(`${name}.`)) return [];
+    if (field !== name && (is_exact || !field.startsWith(`${name}.`))) return [];
     const [index = ''] = field.slice(name.length + 1).split('.');
-    return /^\d+$/.test(index) ? told.map((each) => asSentenceOf(Number(index), each)) : told;
+    return messages.map((message) => {
+      const told = tellRefusal(message, error && remedyOf(error));
+      return /^\d+$/.test(index) ? asSentence(`No. ${Number(index) + 1}: ${told}`) : asSentence(told);
+    });
   });
 }
 
@@ -258,7 +259,7 @@ function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | nul
     return <p class="hidden" role="alert">{`Not accepted: ${[...labels].join(', ')}`}</p>;
   }
   const told = rest.flatMap(([field, messages]) =>
-    messages.map((message) => asSentence(message, field === '_' ? '' : inWords(field))),
+    messages.map((message) => asSentence(field === '_' ? message : `${inWords(field)}: ${message}`)),
   );
   const message = told.join(' ') || error.message;
   return <ErrorBox error={new ApiError(error.status, { ...error.details, message }, error)} />;

@@ -1,18 +1,9 @@
 /** What the API refused, in the words of the form that it was entered in. */
 import { ApiError } from '../api.ts';
 
-const PREDICATE = /^(must|may|can|cannot|is|are|has|have|names|needs)\b/;
-
-/** "must be a number" of the field "Mails a day" is "Mails a day must be a number." What is no predicate is left alone. */
-export function asSentence(told: string, subject: string): string {
-  const sentence = PREDICATE.test(told) && subject !== '' ? `${subject} ${told}` : told;
-  return sentence.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase()).replace(/([^.!?])$/, '$1.');
-}
-
-/** The same of one among several, which is named in any case. */
-export function asSentenceOf(index: number, told: string): string {
-  const one = `No. ${index + 1}`;
-  return PREDICATE.test(told) ? asSentence(told, one) : `${one}: ${asSentence(told, '')}`;
+/** What is said beside its field, whose label stands there: "must be a number" is "Must be a number." */
+export function asSentence(told: string): string {
+  return told.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase()).replace(/([^.!?])$/, '$1.');
 }
 
 /** Of a field that no form has: `smtp_url` is "smtp url". */

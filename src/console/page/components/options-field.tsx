@@ -17,7 +17,7 @@ export function OptionsField<T extends string>(props: {
 }) {
   const { name, label, options, value, onChange } = props;
   const id = useId();
-  const wrong = useFieldErrors(name, { label });
+  const wrong = useFieldErrors(name);
   return (
     <fieldset class="field">
       <legend class="field-label">{label}</legend>

@@ -98,14 +98,14 @@ function Foreseen(props: {
 }) {
   const { project } = props;
   const { expression, timezone } = useRested({ expression: props.expression, timezone: props.timezone });
-  const wrong = useFieldErrors('cron_expression', { label: 'When it runs' });
+  const wrong = useFieldErrors('cron_expression');
   const load = useLoad(
     'GET /projects/{project}/email-schedule-runs',
     expression === '' ? null : { path: { project }, query: { cron_expression: expression, timezone } },
   );
   return (
     <div class="foreseen" role="status">
-      {!props.has_field && wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
+      {!props.has_field && wrong.length > 0 && <p class="wrong">When it runs: {wrong.join(' ')}</p>}
       <p class="strong">
         {expression === '' ? 'Say when it runs' : (tellCadence(expression) ?? 'It runs next')}
       </p>
