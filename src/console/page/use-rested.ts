@@ -1,5 +1,5 @@
 /** What is being typed, once it has rested: so that the server is not asked for each key. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 const REST_MS = 300;
 
@@ -11,4 +11,15 @@ export function useRested<T>(value: T): T {
     return () => clearTimeout(timer);
   }, [text]);
   return rested;
+}
+
+/** Tells the form around a field that it was changed by something else than typing: chosen in a dialog, or made. */
+export function useChangesOf(value: string) {
+  const field = useRef<HTMLDivElement>(null);
+  const last = useRef(value);
+  useEffect(() => {
+    if (last.current !== value) field.current?.dispatchEvent(new Event('input', { bubbles: true }));
+    last.current = value;
+  }, [value]);
+  return field;
 }

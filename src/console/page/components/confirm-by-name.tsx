@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { mayWrite } from '../capabilities.ts';
 import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
+import { Panel } from './page.tsx';
 import { TextField } from './text-field.tsx';
 
 export function ConfirmByName(props: {
@@ -56,5 +57,23 @@ export function ConfirmByName(props: {
         </Dialog>
       )}
     </>
+  );
+}
+
+/** A part of a page that ends a thing, once its name was typed; `children`: what goes along, in a sentence. */
+export function Ending(props: {
+  title: string;
+  lead?: string;
+  name: string;
+  act(): Promise<unknown>;
+  children: ComponentChildren;
+}) {
+  const { title, lead, children, ...rest } = props;
+  return (
+    <Panel title={title} tone="danger" lead={lead}>
+      <ConfirmByName title={title} {...rest}>
+        <p>{children}</p>
+      </ConfirmByName>
+    </Panel>
   );
 }

@@ -4,10 +4,9 @@
  */
 import type { ComponentChildren } from 'preact';
 import { setQuery, useQuery } from '../router.ts';
-import type { List } from '../use-list.ts';
-import { Empty } from './empty.tsx';
+import type { List } from '../use-load.ts';
 import { ErrorBox } from './error-box.tsx';
-import { Skeleton } from './loaded.tsx';
+import { Empty, Skeleton } from './page.tsx';
 import { Pagination } from './pagination.tsx';
 
 export interface Column<Row> {

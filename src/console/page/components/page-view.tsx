@@ -5,9 +5,7 @@ import { isMissing, reloads } from '../api.ts';
 import { mayWriteAt, placeOf } from '../capabilities.ts';
 import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
-import { Empty } from './empty.tsx';
-import { Skeleton } from './loaded.tsx';
-import { PageHeader } from './page-header.tsx';
+import { Empty, PageHeader, Skeleton } from './page.tsx';
 
 export interface Match {
   entry: PageEntry;

@@ -1,6 +1,6 @@
 /** Which part of a list is shown, and the ways to the parts before and behind it. */
 import { setQuery } from '../router.ts';
-import type { PageMeta } from '../use-list.ts';
+import type { PageMeta } from '../use-load.ts';
 import { Icon } from './icon.tsx';
 import { Count } from './quantity.tsx';
 

@@ -1,11 +1,10 @@
 /** Address and password, then the second step where there is one: the one form of the page and of `SignInAgain`. */
-
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../api.ts';
 import { person, resumeSession } from '../session.ts';
 import { type Entered, Form } from './form.tsx';
-import { PageHeader } from './page-header.tsx';
+import { PageHeader } from './page.tsx';
 import { TextField } from './text-field.tsx';
 
 interface Credentials {

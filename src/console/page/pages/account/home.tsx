@@ -1,11 +1,9 @@
 /** The person's own account: password, second step, and where they are signed in. */
-
 import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { Fields, password } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, PageHeader, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { person } from '../../session.ts';

@@ -6,7 +6,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Fields, password, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';

@@ -4,7 +4,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 
 export function SessionsPanel() {
   const list = useList('GET /console/sessions', {});

@@ -6,16 +6,14 @@ import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { check, choice, Fields, optional, SelectField, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Empty, Loaded } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
-import { callAll, useAll } from '../../use-all.ts';
-import { useList } from '../../use-list.ts';
+import { callAll, useAll, useList } from '../../use-load.ts';
 import { Add, token } from './parts.tsx';
 
 export function AiAccounts({ project }: { project: string }) {

@@ -1,10 +1,8 @@
 /** One account at a database provider: its access token, what it is, and its end. */
-
 import type { DatabaseAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { Fields, mapped, optional, text } from '../../components/fields.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';

@@ -1,14 +1,13 @@
 /** Accounts at database providers. */
-
 import { call } from '../../api.ts';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Fields } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { Empty } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { accountFields } from './database-account.tsx';
 import { Add } from './parts.tsx';
 

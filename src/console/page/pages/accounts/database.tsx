@@ -1,15 +1,12 @@
 /** One database: its secrets, where it is, and its end. */
-
 import type { DatabaseAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { choiceOrNone, Fields, mapped, number, optional, secret, text } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useAll } from '../../use-all.ts';
-import { useLoad } from '../../use-load.ts';
+import { useAll, useLoad } from '../../use-load.ts';
 import { End, Secrets, Settings } from './parts.tsx';
 
 const SECRETS = [

@@ -2,15 +2,14 @@
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Fields } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { Empty } from '../../components/page.tsx';
 import { Badge } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
-import { useList } from '../../use-list.ts';
-import { useLoad } from '../../use-load.ts';
+import { useList, useLoad } from '../../use-load.ts';
 import { FIRST_FIELDS } from './database.tsx';
 import { Add } from './parts.tsx';
 

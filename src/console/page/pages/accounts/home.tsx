@@ -1,8 +1,7 @@
 /** Accounts at providers: those of AI that serve the project, the databases it may be linked to, and the accounts those are of. */
 import type { ComponentChildren } from 'preact';
 import { CAPABILITIES, type Capability, may } from '../../capabilities.ts';
-import { Empty } from '../../components/empty.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import type { PageProps } from '../../pages.ts';
 import { AiAccounts } from './ai-accounts.tsx';

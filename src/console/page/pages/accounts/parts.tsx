@@ -3,13 +3,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Capability, may } from '../../capabilities.ts';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { type FormField, secret } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
@@ -137,10 +137,8 @@ export function End(props: {
     navigate(list, { replace: true });
   };
   return (
-    <Panel title={title} tone="danger" lead={lead}>
-      <ConfirmByName title={title} name={name} act={act}>
-        <p>{children}</p>
-      </ConfirmByName>
-    </Panel>
+    <Ending title={title} lead={lead} name={name} act={act}>
+      {children}
+    </Ending>
   );
 }

@@ -3,11 +3,11 @@ import type { AuditEvent } from '../../api.generated.ts';
 import { isObject } from '../../api.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Filters, SearchFilter } from '../../components/filters.tsx';
+import { Empty } from '../../components/page.tsx';
 import { Time, WithTimes } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import type { List } from '../../use-list.ts';
+import type { List } from '../../use-load.ts';
 
 export const AUDIT_FILTERS = ['event', 'actor', 'since', 'until'] as const;
 

@@ -1,8 +1,7 @@
 /** The audit trail over all projects, and of what is of none. */
-import { PageHeader } from '../../components/page-header.tsx';
+import { PageHeader } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
-import { useList } from '../../use-list.ts';
-import { useLoad } from '../../use-load.ts';
+import { useList, useLoad } from '../../use-load.ts';
 import { AUDIT_FILTERS, EventTable } from './event-table.tsx';
 
 /** The most that the API answers at once; events of further projects tell the id. */

@@ -2,12 +2,9 @@
 import type { Backup, Job } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { FileLink } from '../../components/button-link.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { Command } from '../../components/copy-button.tsx';
-import { Empty } from '../../components/empty.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Empty, Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Bytes, Count, tellBytes } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -144,23 +141,20 @@ function BackupEnd({ of }: { of: Backup }) {
   };
   const is_whole = of.status === 'completed';
   return (
-    <Panel
+    <Ending
       title="Delete the backup"
-      tone="danger"
       lead={
         is_whole
           ? 'Copies that were downloaded stay where they are.'
           : 'Only the note of it goes: there is no file.'
       }
+      name={of.name}
+      act={remove}
     >
-      <ConfirmByName title="Delete the backup" name={of.name} act={remove}>
-        <p>
-          {is_whole
-            ? `Its file of ${tellBytes(of.size_bytes ?? 0)} goes, and what is in no other backup cannot be restored any more.`
-            : 'It could not be restored anyway.'}
-        </p>
-      </ConfirmByName>
-    </Panel>
+      {is_whole
+        ? `Its file of ${tellBytes(of.size_bytes ?? 0)} goes, and what is in no other backup cannot be restored any more.`
+        : 'It could not be restored anyway.'}
+    </Ending>
   );
 }
 

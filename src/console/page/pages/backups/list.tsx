@@ -2,16 +2,13 @@
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, Loaded, PageHeader } from '../../components/page.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
-import { useLoad } from '../../use-load.ts';
+import { useList, useLoad } from '../../use-load.ts';
 import { GoingBack } from './detail.tsx';
 import { EachDay, Standing } from './schedule.tsx';
 

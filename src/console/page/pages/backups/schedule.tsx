@@ -4,7 +4,7 @@ import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Fields, number, ownZone, text, zone } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Load } from '../../use-load.ts';
 

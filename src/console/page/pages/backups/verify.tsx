@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Backup } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 
 export function Verify({ of }: { of: Backup }) {
   const [result, setResult] = useState<{ ok: boolean; findings: readonly string[] } | null>(null);

@@ -1,7 +1,7 @@
 /** What a broadcast is set to, and deleting it. */
 import { call } from '../../api.ts';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
@@ -64,14 +64,10 @@ function Delete({ path, of }: BroadcastPartProps) {
     navigate(to`/projects/${path.project}/broadcasts`, { replace: true });
   };
   return (
-    <Panel title="Delete the broadcast" tone="danger">
-      <ConfirmByName title="Delete the broadcast" name={of.name.trim()} act={remove}>
-        <p>
-          {of.started_at === null
-            ? 'Its template stays.'
-            : 'Its numbers and who had their turn go along; the mail log keeps what was sent.'}
-        </p>
-      </ConfirmByName>
-    </Panel>
+    <Ending title="Delete the broadcast" name={of.name.trim()} act={remove}>
+      {of.started_at === null
+        ? 'Its template stays.'
+        : 'Its numbers and who had their turn go along; the mail log keeps what was sent.'}
+    </Ending>
   );
 }

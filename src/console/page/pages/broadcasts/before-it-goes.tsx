@@ -1,8 +1,7 @@
 /** A draft, or one that is scheduled: its mail, who would get it and what is missing, and sending it. */
 import { type Answer, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { useLoad } from '../../use-load.ts';

@@ -1,10 +1,8 @@
 /** Changing a broadcast that is a draft or scheduled. */
 import type { Broadcast } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, Loaded, PageHeader } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';

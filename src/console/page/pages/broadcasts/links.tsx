@@ -1,6 +1,6 @@
 /** Where the links of a broadcast's mail lead, and who followed them. */
 import type { Broadcast } from '../../api.generated.ts';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Count, tellShare } from '../../components/quantity.tsx';
 
 export function Links({ of: { links, stats } }: { of: Broadcast }) {

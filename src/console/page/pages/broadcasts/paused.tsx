@@ -1,6 +1,6 @@
 /** Why a broadcast is paused, and what is to be done about it. */
 import type { ComponentChildren } from 'preact';
-import { Loaded } from '../../components/loaded.tsx';
+import { Loaded } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';

@@ -1,14 +1,12 @@
 /** Who had their turn in a broadcast, and what became of it. */
-
 import type { LeftOut } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
-import { Facts } from '../../components/panel.tsx';
+import { Empty, Facts } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import type { BroadcastPartProps } from './part.tsx';
 
 export function Recipients({ path, of }: BroadcastPartProps) {

@@ -1,8 +1,7 @@
 /** When a broadcast was sent, clicked and opened: by the hour for two days, then by the day. */
 import type { Answer } from '../../api.ts';
 import { Bars } from '../../components/bars.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
 import type { BroadcastPartProps } from './part.tsx';

@@ -1,5 +1,5 @@
 /** The numbers of a broadcast: how far it is, what became of its mails, and who was left out. */
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Count, counted, tellShare } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { Time } from '../../components/time.tsx';

@@ -3,7 +3,7 @@ import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { inWords } from '../../components/in-labels.ts';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { saveFile } from '../../save-file.ts';
 

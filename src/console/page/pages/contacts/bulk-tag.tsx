@@ -1,5 +1,4 @@
 /** Tagging many contacts: those that were picked, else all that the filters match. */
-
 import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
@@ -9,7 +8,7 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { counted, countedTo } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useQuery } from '../../router.ts';
-import type { PageMeta } from '../../use-list.ts';
+import type { PageMeta } from '../../use-load.ts';
 import { filterIn } from './filter.ts';
 
 const TAGS = { add: lines('Tags to add'), remove: lines('Tags to take away') };

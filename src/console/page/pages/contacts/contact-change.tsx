@@ -4,7 +4,7 @@ import type { Contact } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { Fields, lines, optional } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { CustomFields, enteredCustom } from './custom-fields.tsx';
 

@@ -1,6 +1,6 @@
 /** Where a contact came from, and why it may be mailed. */
 import type { Contact } from '../../api.generated.ts';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';

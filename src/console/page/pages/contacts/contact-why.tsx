@@ -1,7 +1,6 @@
 /** Why an address is mailed or not, what it was sent, and what waits for what: the sentences of the API, with dates and mails to follow. */
 import type { ComponentChildren } from 'preact';
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import type { Load } from '../../use-load.ts';

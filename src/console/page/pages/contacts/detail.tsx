@@ -1,12 +1,9 @@
 /** One contact: what it gets and why, what it says of itself, and the evidence of its consent. */
-
 import type { Contact } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -79,17 +76,14 @@ function Leave(props: { path: { project: string; contact: string }; contact: Con
     onChange();
   };
   return (
-    <Panel
+    <Ending
       title="Unsubscribe"
-      tone="danger"
       lead="What the person could do by the link in each mail. Transactional mail goes on."
+      name={contact.email}
+      act={leave}
     >
-      <ConfirmByName title="Unsubscribe" name={contact.email} act={leave}>
-        <p>
-          The address leaves every list of this project, its sequences end, and it is suppressed: it cannot be
-          added again before the suppression is lifted.
-        </p>
-      </ConfirmByName>
-    </Panel>
+      The address leaves every list of this project, its sequences end, and it is suppressed: it cannot be
+      added again before the suppression is lifted.
+    </Ending>
   );
 }

@@ -1,8 +1,7 @@
 /** What a condition asks for: typed, or chosen of what there is on the list, with how many have it. */
 import { useId } from 'preact/hooks';
 import { dayOf, momentOf } from '../../components/date-filter.tsx';
-import { useAll } from '../../use-all.ts';
-import { useLoad } from '../../use-load.ts';
+import { useAll, useLoad } from '../../use-load.ts';
 import { type Kind, type Row, STATUSES, textOf, wordsOf } from './filter.ts';
 
 interface ValueProps {

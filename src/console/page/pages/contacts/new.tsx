@@ -1,14 +1,10 @@
 /** Adding one contact to a list, through the same checks as any other. */
-
 import type { ContactList } from '../../api.generated.ts';
 import { callTelling } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { choiceOrNone, Fields, lines, optional, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Empty, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';

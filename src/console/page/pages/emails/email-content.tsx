@@ -1,9 +1,8 @@
 /** What a mail says: its HTML, its text and its headers; of one that came by SMTP its files, and the message as it is sent. */
 import type { EmailContent as Content } from '../../api.generated.ts';
 import { FileLink } from '../../components/button-link.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { MailView } from '../../components/mail-view.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, Panel } from '../../components/page.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
 

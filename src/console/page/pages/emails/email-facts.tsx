@@ -1,6 +1,6 @@
 /** What the log knows of a mail, with links to what it names. */
 import type { Email, EmailStory } from '../../api.generated.ts';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';

@@ -1,6 +1,5 @@
 /** What people answered to a mail, without what they quoted of it. */
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { useLoad } from '../../use-load.ts';
 

@@ -3,15 +3,13 @@ import type { Email } from '../../api.generated.ts';
 import { ButtonLink, FileLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to, useQuery } from '../../router.ts';
-import { useList } from '../../use-list.ts';
-import { useLoad } from '../../use-load.ts';
+import { useList, useLoad } from '../../use-load.ts';
 import { MailStatus } from './email-facts.tsx';
 import { RetryAll } from './retry-all.tsx';
 

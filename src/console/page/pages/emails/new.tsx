@@ -3,13 +3,12 @@ import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { Fields, type FormField, mapped, optional, words } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Advanced, Panel } from '../../components/panel.tsx';
+import { Advanced, PageHeader, Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { useAll } from '../../use-all.ts';
+import { useAll } from '../../use-load.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 

@@ -2,11 +2,9 @@
 import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -58,14 +56,15 @@ export default function FilePage({ params }: PageProps<'project' | 'file'>) {
                 <SignedLink path={path} of={of} />
               </div>
             </div>
-            <Panel title="Delete the file" tone="danger" lead="Its bytes go at once, and its link with them.">
-              <ConfirmByName title="Delete the file" name={of.original_filename} act={remove}>
-                <p>
-                  Links to it stop working. Mails that wait with it attached are sent all the same. It cannot
-                  be brought back, but from a backup.
-                </p>
-              </ConfirmByName>
-            </Panel>
+            <Ending
+              title="Delete the file"
+              lead="Its bytes go at once, and its link with them."
+              name={of.original_filename}
+              act={remove}
+            >
+              Links to it stop working. Mails that wait with it attached are sent all the same. It cannot be
+              brought back, but from a backup.
+            </Ending>
           </div>
         )}
       </Loaded>

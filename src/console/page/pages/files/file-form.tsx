@@ -4,7 +4,7 @@ import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { choice, Fields, SelectField, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 

@@ -1,5 +1,4 @@
 /** The files of a project: found by name, uploaded by a button or by dropping them on the page. */
-
 import { useState } from 'preact/hooks';
 import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
@@ -9,10 +8,9 @@ import { askFirst } from '../../components/ask-first.tsx';
 import { type Chosen, ChosenBar, useChosen } from '../../components/chosen.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Bytes, counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -20,7 +18,7 @@ import { toast } from '../../components/toast.tsx';
 import { Thumbnail } from '../../components/variant.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { UploadDialog } from './upload-dialog.tsx';
 import { useFileDrop } from './use-file-drop.ts';
 

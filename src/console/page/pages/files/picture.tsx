@@ -5,8 +5,7 @@
 import { useState } from 'preact/hooks';
 import type { ObjectRecord } from '../../api.generated.ts';
 import { mayWrite } from '../../capabilities.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { Variant } from '../../components/variant.tsx';
 import { useLoad } from '../../use-load.ts';
 import type { FilePath } from './file-form.tsx';

@@ -5,7 +5,7 @@ import { call } from '../../api.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { check, choice, Fields, mapped } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import type { FilePath } from './file-form.tsx';
 

@@ -1,10 +1,7 @@
 /** What is wrong and what mends it: as `satchel doctor` finds it. */
 import type { Finding } from '../../api.generated.ts';
-import { Empty } from '../../components/empty.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Skeleton } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Empty, Facts, PageHeader, Panel, Skeleton } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { FindingList } from './finding-list.tsx';
 import { useFindings } from './latest.ts';

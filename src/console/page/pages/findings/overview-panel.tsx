@@ -1,6 +1,6 @@
 /** The overview's part of the findings: one line above, which never moves what is below it, and what is to be mended at the end. */
 import { Icon } from '../../components/icon.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { hrefOf } from '../../router.ts';
 import { person } from '../../session.ts';

@@ -1,9 +1,8 @@
 /** Where a one-time link leads: a password is chosen. The first person of all says who they are, too. */
 import { ApiError, call } from '../../api.ts';
-import { Empty } from '../../components/empty.tsx';
 import { Fields, optional, password, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Empty, Loaded } from '../../components/page.tsx';
 import { Gate } from '../../components/sign-in.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';

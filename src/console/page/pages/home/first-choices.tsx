@@ -1,7 +1,7 @@
 /** Before there is a project: what somebody may have come for, and a project to look around in. */
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { hrefOf } from '../../router.ts';
 import { person } from '../../session.ts';
 import { makeSample } from '../projects/sample.ts';

@@ -1,8 +1,6 @@
 /** All projects at a glance: what waits, the present day, what became of mail, what is stored, and how the machine is. */
 import type { Overview } from '../../api.generated.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Bytes, counted, tellBytes } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { hrefOf } from '../../router.ts';

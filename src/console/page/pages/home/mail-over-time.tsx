@@ -1,8 +1,7 @@
 /** Mail by hour or day: drawn once there is a line to draw, told in words before. */
 import { Chart, type Series } from '../../components/chart.tsx';
 import { Choice } from '../../components/choice.tsx';
-import { Empty } from '../../components/empty.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Empty, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { setQuery, useQuery } from '../../router.ts';
 

@@ -1,6 +1,6 @@
 /** The present day beside what is usual, and how mail does: what home pages open with. */
 import type { Activity } from '../../api.generated.ts';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { serverNow } from '../../time.ts';
 

@@ -1,7 +1,7 @@
 /** What waits for somebody: each line leads to the list of it. */
 import type { Activity } from '../../api.generated.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 
 type Todo = Activity['todo'][number];

@@ -5,7 +5,7 @@ import { call } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
 import { CheckField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { tellBytes } from '../../components/quantity.tsx';
 import { navigate, to } from '../../router.ts';
 import { ColumnChoice } from './column-choice.tsx';

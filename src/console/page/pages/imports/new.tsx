@@ -1,7 +1,6 @@
 /** Importing contacts into a list: from a file whose columns are mapped, or from what is pasted. */
 import type { ContactList } from '../../api.generated.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';

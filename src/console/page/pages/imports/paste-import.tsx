@@ -3,7 +3,7 @@ import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { TextAreaField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { navigate, to } from '../../router.ts';
 import { enteredDefaults, ImportDefaults } from './import-defaults.tsx';
 

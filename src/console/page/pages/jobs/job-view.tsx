@@ -1,8 +1,6 @@
 /** A job, on its page: how far it is, how it ended, and what came of it. */
 import type { Job } from '../../api.generated.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';

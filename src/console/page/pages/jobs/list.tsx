@@ -1,16 +1,12 @@
 /** Jobs of a project, chosen here, and the way to any job by its id. */
 import type { ProjectWithKeyCount } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Empty, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, navigate, setQuery, to, useQuery } from '../../router.ts';
-import { useList } from '../../use-list.ts';
-import { useLoad } from '../../use-load.ts';
+import { useList, useLoad } from '../../use-load.ts';
 import { JOB_COLUMNS, JOB_STATUSES, PROJECT_KINDS, tellKind } from './kinds.tsx';
 
 /** The most that the API answers at once; further ones are reached by the address. */

@@ -1,11 +1,8 @@
 /** One key, in three parts: where it may be used from, what it may do, and its secret and end. */
-
 import type { ApiKey } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
@@ -70,14 +67,15 @@ export function KeyEnd({ path, of }: KeyPartProps) {
     navigate(to`/projects/${path.project}/keys`, { replace: true });
   };
   return (
-    <Panel title="Delete the key" tone="danger" lead="Files and mails that were made with it stay.">
-      <ConfirmByName title="Delete the key" name={of.name} act={remove}>
-        <p>
-          {of.origins_count > 0 && `With it go ${counted(of.origins_count, 'origin')}. `}
-          Apps that use it are refused at once, and it cannot be brought back.
-        </p>
-      </ConfirmByName>
-    </Panel>
+    <Ending
+      title="Delete the key"
+      lead="Files and mails that were made with it stay."
+      name={of.name}
+      act={remove}
+    >
+      {of.origins_count > 0 && `With it go ${counted(of.origins_count, 'origin')}. `}
+      Apps that use it are refused at once, and it cannot be brought back.
+    </Ending>
   );
 }
 

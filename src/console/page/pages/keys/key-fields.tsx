@@ -5,7 +5,7 @@ import { askFirst } from '../../components/ask-first.tsx';
 import { CheckField, ChecksField, check, Fields, lines, number, text } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { OptionsField } from '../../components/options-field.tsx';
-import { Advanced } from '../../components/panel.tsx';
+import { Advanced } from '../../components/page.tsx';
 import { ABILITIES, abilitiesOf } from './abilities.ts';
 import { PRESETS, type PresetName, presetOf } from './presets.ts';
 

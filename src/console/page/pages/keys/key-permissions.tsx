@@ -1,7 +1,7 @@
 /** Changing a key's name, what it may do, and its limits. */
 import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { permissionsOf } from './abilities.ts';
 import type { KeyPartProps } from './detail.tsx';

@@ -4,7 +4,7 @@ import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { MaskedSecret, SecretOnce } from '../../components/masked-secret.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { useRevealed } from '../../use-revealed.ts';
 import type { KeyPartProps } from './detail.tsx';
 

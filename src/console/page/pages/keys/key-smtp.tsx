@@ -1,8 +1,7 @@
 /** What an app that speaks SMTP is to be set to, to send with a key. */
 import type { SmtpAccess } from '../../api.generated.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, Panel } from '../../components/page.tsx';
 import { useLoad } from '../../use-load.ts';
 import type { KeyPartProps } from './detail.tsx';
 

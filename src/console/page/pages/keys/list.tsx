@@ -1,15 +1,13 @@
 /** The keys of a project. */
-
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 
 export default function KeysPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/api-keys', { path: params });

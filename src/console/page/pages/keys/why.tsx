@@ -4,7 +4,7 @@ import type { KeyVerdict } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { Fields, optional } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import type { KeyPartProps } from './detail.tsx';
 
 const FIELDS = {

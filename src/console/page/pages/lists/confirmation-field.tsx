@@ -5,8 +5,8 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { toast } from '../../components/toast.tsx';
-import { useChangesOf } from '../../use-changes-of.ts';
 import { useLoad } from '../../use-load.ts';
+import { useChangesOf } from '../../use-rested.ts';
 
 const TEMPLATES = '/projects/{project}/email-templates';
 

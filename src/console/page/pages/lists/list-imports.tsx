@@ -1,14 +1,13 @@
 /** The imports into a list, newest first. */
-
 import type { ContactList } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
+import { Empty } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { METHODS, rejectedRows } from '../imports/outcomes.ts';
 
 export function ListImports({ project, list: of }: { project: string; list: ContactList }) {

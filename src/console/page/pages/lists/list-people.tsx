@@ -1,6 +1,6 @@
 /** Who is on a list: how many by status, and each of them. */
 import type { ContactList } from '../../api.generated.ts';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Tiles } from '../../components/tiles.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { ContactsOfList } from '../contacts/contacts-of-list.tsx';

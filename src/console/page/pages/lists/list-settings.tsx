@@ -2,9 +2,9 @@
 import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -74,15 +74,16 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
           <ActionButton act={() => setArchived(false)}>Restore it</ActionButton>
         </Panel>
       ) : (
-        <Panel title="Archive the list" tone="danger" lead="It can be restored at any time.">
-          <ConfirmByName title="Archive the list" name={list.name} act={() => setArchived(true)}>
-            <p>
-              Its {counted(list.contacts_count, 'contact')} stay, but nobody can be added any more: forms,
-              imports and the API are refused, links of confirmation mails no longer work, and no sequence can
-              be activated on it.
-            </p>
-          </ConfirmByName>
-        </Panel>
+        <Ending
+          title="Archive the list"
+          lead="It can be restored at any time."
+          name={list.name}
+          act={() => setArchived(true)}
+        >
+          Its {counted(list.contacts_count, 'contact')} stay, but nobody can be added any more: forms, imports
+          and the API are refused, links of confirmation mails no longer work, and no sequence can be
+          activated on it.
+        </Ending>
       )}
     </>
   );

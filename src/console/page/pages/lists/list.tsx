@@ -1,17 +1,15 @@
 /** The lists of a project, each with how many are on it. */
-
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { Lacking } from '../marketing/lacking.tsx';
 
 export default function ListsPage({ params }: PageProps<'project'>) {

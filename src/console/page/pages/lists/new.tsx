@@ -2,12 +2,11 @@
 import { call } from '../../api.ts';
 import { askAboutName } from '../../components/ask-first.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { callAll } from '../../use-all.ts';
+import { callAll } from '../../use-load.ts';
 import { enteredNewList, ListFields } from './list-fields.tsx';
 
 export default function NewListPage({ params }: PageProps<'project'>) {

@@ -1,10 +1,8 @@
 /** Where people sign up for a list, and the form of one's own that does the same: `satchel list show` prints it too. */
-
 import type { ContactList } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Empty } from '../../components/empty.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Empty, Panel } from '../../components/page.tsx';
 import { hrefOf, to } from '../../router.ts';
 
 export function SignUp({ project, list }: { project: string; list: ContactList }) {

@@ -1,8 +1,6 @@
 /** One mailbox: how it is, a test, and its settings and end. */
-
 import type { MailboxDetails } from '../../api.generated.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf } from '../../router.ts';

@@ -2,7 +2,7 @@
 import type { MailboxDetails, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Advanced, Facts, Panel } from '../../components/panel.tsx';
+import { Advanced, Facts, Panel } from '../../components/page.tsx';
 import { Count, counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';

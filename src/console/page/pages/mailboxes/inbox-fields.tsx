@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { InboxParts } from '../../api.generated.ts';
 import { SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { Advanced } from '../../components/panel.tsx';
+import { Advanced } from '../../components/page.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 

@@ -1,13 +1,11 @@
 /** The mailboxes: addresses that mail goes out from, and how each is. */
-
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Badge } from '../../components/status.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
 import { MailboxState, UsedToday } from './mailbox-state.tsx';
 

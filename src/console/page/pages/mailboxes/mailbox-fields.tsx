@@ -4,7 +4,7 @@ import type { MailboxChanges, MailboxDetails, NewMailbox } from '../../api.gener
 import { CheckField, SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { OptionsField } from '../../components/options-field.tsx';
-import { Advanced } from '../../components/panel.tsx';
+import { Advanced } from '../../components/page.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { InboxFields, inboxIn } from './inbox-fields.tsx';

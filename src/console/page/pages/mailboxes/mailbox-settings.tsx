@@ -1,9 +1,9 @@
 /** Changing a mailbox, and removing it. */
 import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
@@ -33,20 +33,17 @@ export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
           <MailboxFields key={turn} of={of} />
         </Form>
       </Panel>
-      <Panel
+      <Ending
         title="Remove the mailbox"
-        tone="danger"
         lead="What went out from it stays in the log. To stop it for a while, pause it."
+        name={of.address}
+        act={remove}
       >
-        <ConfirmByName title="Remove the mailbox" name={of.address} act={remove}>
-          <p>
-            With it go its relay’s host and password
-            {of.inbox && `, and its inbox, which is read no longer`}.{' '}
-            {of.waiting_emails > 0 &&
-              `${counted(of.waiting_emails, 'mail')} that wait for it must find another mailbox, or fail.`}
-          </p>
-        </ConfirmByName>
-      </Panel>
+        With it go its relay’s host and password
+        {of.inbox && `, and its inbox, which is read no longer`}.{' '}
+        {of.waiting_emails > 0 &&
+          `${counted(of.waiting_emails, 'mail')} that wait for it must find another mailbox, or fail.`}
+      </Ending>
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { NewMailbox, RelayCheck, RelayProvider } from '../../api.generated.
 import { ActionButton } from '../../components/action-button.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { Advanced } from '../../components/panel.tsx';
+import { Advanced } from '../../components/page.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useLoad } from '../../use-load.ts';

@@ -2,12 +2,11 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Loaded } from '../../components/page.tsx';
 import { Variant } from '../../components/variant.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useChangesOf } from '../../use-changes-of.ts';
 import { useLoad } from '../../use-load.ts';
-import { useRested } from '../../use-rested.ts';
+import { useChangesOf, useRested } from '../../use-rested.ts';
 
 /** What mail programs show. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;

@@ -2,8 +2,8 @@
 import type { MarketingSettings } from '../../api.generated.ts';
 import { may } from '../../capabilities.ts';
 import { ChecksField, TextAreaField } from '../../components/fields.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { useAll } from '../../use-all.ts';
+import { Loaded } from '../../components/page.tsx';
+import { useAll } from '../../use-load.ts';
 
 const HINT = 'None: every active mailbox for marketing.';
 

@@ -1,7 +1,6 @@
 /** What sequences and broadcasts need of the settings and mailboxes before they can go out: what is there, and what is missing. */
 import type { DnsCheck, MarketingSettings } from '../../api.generated.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import type { Load } from '../../use-load.ts';
 import { LACKS } from './lacking.tsx';

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { MarketingSettings } from '../../api.generated.ts';
 import { ColourField } from '../../components/colour-field.tsx';
 import { area, check, Fields, mapped, number, optional, zone } from '../../components/fields.tsx';
-import { Advanced } from '../../components/panel.tsx';
+import { Advanced } from '../../components/page.tsx';
 import { LogoField } from './logo-field.tsx';
 import { MailboxesField } from './mailboxes-field.tsx';
 

@@ -2,9 +2,7 @@
 import type { MarketingSettings } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { useLoad } from '../../use-load.ts';

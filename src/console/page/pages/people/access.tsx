@@ -5,7 +5,7 @@ import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { CheckField } from '../../components/fields.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';

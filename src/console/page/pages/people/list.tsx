@@ -1,15 +1,13 @@
 /** The people who may sign in. */
-
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { RoleOf } from './role-cells.tsx';
 
 export default function PeoplePage() {

@@ -1,12 +1,10 @@
 /** Adding a person. The link by which they set their password is shown this once. */
-
 import type { PersonMade } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { PageHeader, Panel } from '../../components/page.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
 import { besideSend, LinkOf, SendField } from './one-time-link.tsx';

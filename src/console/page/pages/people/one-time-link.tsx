@@ -3,7 +3,7 @@ import type { PersonMade } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { CheckField } from '../../components/fields.tsx';
 import { SecretOnce } from '../../components/masked-secret.tsx';
-import { useAll } from '../../use-all.ts';
+import { useAll } from '../../use-load.ts';
 
 /** Whether the default domain has a mailbox that sends. */
 export function useCanMail(): boolean {

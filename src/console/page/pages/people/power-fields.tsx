@@ -6,7 +6,7 @@ import { CAPABILITIES, CAPABILITY_NAMES, type Capability, may } from '../../capa
 import { CheckField, optional, text } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { OptionsField } from '../../components/options-field.tsx';
-import { Advanced } from '../../components/panel.tsx';
+import { Advanced } from '../../components/page.tsx';
 import { ProjectsField } from './projects-field.tsx';
 import { mayGive, ROLE_NAMES, ROLES, type RoleName, roleOf } from './roles.ts';
 

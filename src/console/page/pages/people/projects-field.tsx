@@ -2,8 +2,8 @@
 import { useId, useState } from 'preact/hooks';
 import type { ProjectWithKeyCount } from '../../api.generated.ts';
 import { useFieldErrors } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { useAll } from '../../use-all.ts';
+import { Loaded } from '../../components/page.tsx';
+import { useAll } from '../../use-load.ts';
 
 /** As many as are overlooked at a glance. */
 const FEW = 8;

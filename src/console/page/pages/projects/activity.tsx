@@ -1,6 +1,6 @@
 /** What happened in a project lately: what failed last, who came to a list last, and when its keys were used. */
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';

@@ -2,7 +2,7 @@
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Command } from '../../components/copy-button.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { type Step, Steps } from '../../components/steps.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';

@@ -2,9 +2,7 @@
 import type { Activity, Project, ProjectWithKeys } from '../../api.generated.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Bytes, counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';

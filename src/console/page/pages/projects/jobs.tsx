@@ -1,11 +1,10 @@
 /** The jobs of a project: work that goes on beside requests, and how it ended. */
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { JOB_COLUMNS, JOB_STATUSES, PROJECT_KINDS, tellKind } from '../jobs/kinds.tsx';
 
 export default function ProjectJobsPage({ params }: PageProps<'project'>) {

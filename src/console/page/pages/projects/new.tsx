@@ -2,8 +2,7 @@
 import { call } from '../../api.ts';
 import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';
 import { NEW_PROJECT } from './settings.tsx';

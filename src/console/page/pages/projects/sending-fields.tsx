@@ -2,9 +2,9 @@
 import type { Project } from '../../api.generated.ts';
 import { ChecksField, SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Loaded } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { useAll } from '../../use-all.ts';
+import { useAll } from '../../use-load.ts';
 
 type Sending = Pick<Project, 'sending_domain' | 'sending_domains'>;
 

@@ -2,12 +2,10 @@
 import type { ProjectWithKeys } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { area, choice, Fields, optional, text, words } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -84,19 +82,16 @@ function Danger({ project }: { project: ProjectWithKeys }) {
     navigate('/projects', { replace: true });
   };
   return (
-    <Panel
+    <Ending
       title="Delete the project"
-      tone="danger"
       lead="Nothing of it can be brought back, but from a backup."
+      name={project.slug}
+      act={remove}
     >
-      <ConfirmByName title="Delete the project" name={project.slug} act={remove}>
-        <p>
-          With it go {counted(project.api_keys.length, 'key')}, all its files, its mail log, templates and
-          schedules, its lists with their contacts and imports, its suppressions, its sequences, and its
-          vault. Apps that use its keys are refused at once.
-        </p>
-      </ConfirmByName>
-    </Panel>
+      With it go {counted(project.api_keys.length, 'key')}, all its files, its mail log, templates and
+      schedules, its lists with their contacts and imports, its suppressions, its sequences, and its vault.
+      Apps that use its keys are refused at once.
+    </Ending>
   );
 }
 

@@ -3,11 +3,9 @@ import type { ScheduleWithRuns } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
@@ -118,10 +116,8 @@ function End({ path, of }: Pick<Part, 'path' | 'of'>) {
     navigate(to`/projects/${path.project}/schedules`, { replace: true });
   };
   return (
-    <Panel title="Delete the schedule" tone="danger" lead="Mails of its runs stay in the log.">
-      <ConfirmByName title="Delete the schedule" name={of.name} act={remove}>
-        <p>It runs no more, and cannot be brought back. Mails that were accepted are sent all the same.</p>
-      </ConfirmByName>
-    </Panel>
+    <Ending title="Delete the schedule" lead="Mails of its runs stay in the log." name={of.name} act={remove}>
+      It runs no more, and cannot be brought back. Mails that were accepted are sent all the same.
+    </Ending>
   );
 }

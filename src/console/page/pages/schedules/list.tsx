@@ -1,17 +1,15 @@
 /** The schedules of a project: mails that go out again and again. */
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
-import { useLoad } from '../../use-load.ts';
+import { useList, useLoad } from '../../use-load.ts';
 import { tellCadence } from './cadence.ts';
 
 export default function SchedulesPage({ params }: PageProps<'project'>) {

@@ -1,8 +1,7 @@
 /** Making a schedule. */
 import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';

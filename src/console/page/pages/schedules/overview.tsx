@@ -1,7 +1,7 @@
 /** When a schedule runs next, and what it is. */
 import type { ComponentChildren } from 'preact';
 import type { ScheduleWithRuns } from '../../api.generated.ts';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';

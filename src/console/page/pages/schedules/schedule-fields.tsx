@@ -3,8 +3,8 @@ import type { Schedule } from '../../api.generated.ts';
 import { may } from '../../capabilities.ts';
 import { area, choice, Fields, lines, optional, ownZone, text, words } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { Advanced } from '../../components/panel.tsx';
-import { useAll } from '../../use-all.ts';
+import { Advanced } from '../../components/page.tsx';
+import { useAll } from '../../use-load.ts';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 import { WhenFields } from './when-fields.tsx';
 

@@ -1,11 +1,9 @@
 /** A segment: who is in it now, changing it, and its end. */
-
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';

@@ -1,14 +1,12 @@
 /** The segments of a project: filters of its lists that were kept. */
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useAll } from '../../use-all.ts';
-import { useList } from '../../use-list.ts';
+import { useAll, useList } from '../../use-load.ts';
 
 export default function SegmentsPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/email-segments', { path: params });

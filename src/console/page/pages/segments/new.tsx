@@ -1,6 +1,6 @@
 /** Making a segment. */
 import { call } from '../../api.ts';
-import { PageHeader } from '../../components/page-header.tsx';
+import { PageHeader } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';

@@ -6,7 +6,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useAll } from '../../use-all.ts';
+import { useAll } from '../../use-load.ts';
 import { FilterRows } from '../contacts/filter-rows.tsx';
 import { Matching } from '../contacts/matching.tsx';
 

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import type { ContactFilter } from '../../api.generated.ts';
 import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { useAll } from '../../use-all.ts';
+import { useAll } from '../../use-load.ts';
 import { FilterRows } from '../contacts/filter-rows.tsx';
 import { Matching } from '../contacts/matching.tsx';
 

@@ -1,8 +1,8 @@
 /** Whether a domain is the default, in use and trusted; and its end. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
@@ -91,15 +91,16 @@ function DomainEnd({ of }: Pick<DomainPartProps, 'of'>) {
     navigate('/sending-domains', { replace: true });
   };
   return (
-    <Panel title="Remove the domain" tone="danger" lead="Added again, it gets another key and other records.">
-      <ConfirmByName title="Remove the domain" name={of.name} act={remove}>
-        <p>
-          With it go its DKIM key and {tellMailboxes(of.mailboxes)}.{' '}
-          {of.waiting_emails > 0 &&
-            `${counted(of.waiting_emails, 'mail')} that wait for them must find another mailbox, or fail.`}
-        </p>
-      </ConfirmByName>
-    </Panel>
+    <Ending
+      title="Remove the domain"
+      lead="Added again, it gets another key and other records."
+      name={of.name}
+      act={remove}
+    >
+      With it go its DKIM key and {tellMailboxes(of.mailboxes)}.{' '}
+      {of.waiting_emails > 0 &&
+        `${counted(of.waiting_emails, 'mail')} that wait for them must find another mailbox, or fail.`}
+    </Ending>
   );
 }
 

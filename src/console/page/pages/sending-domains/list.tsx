@@ -1,13 +1,12 @@
 /** The domains that mail goes out from. */
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
 import { DomainState } from './domain-state.tsx';
 

@@ -2,8 +2,7 @@
 import { call } from '../../api.ts';
 import { check, Fields, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Advanced, Panel } from '../../components/panel.tsx';
+import { Advanced, PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 

@@ -1,6 +1,6 @@
 /** The records of a domain: what to publish, and what was found when they were looked up. */
 import type { SendingDomainCheck } from '../../api.generated.ts';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import type { DomainPartProps } from './detail.tsx';
 import { RecordToPublish } from './record-to-publish.tsx';
 

@@ -1,6 +1,5 @@
 /** Who sends in the name of a domain, by what receivers report, and what is to be done about it. */
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { Tiles } from '../../components/tiles.tsx';
 import { useLoad } from '../../use-load.ts';
 

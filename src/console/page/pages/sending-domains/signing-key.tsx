@@ -2,7 +2,7 @@
 import type { DkimRotation } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Advanced, Panel } from '../../components/panel.tsx';
+import { Advanced, Panel } from '../../components/page.tsx';
 import { Steps } from '../../components/steps.tsx';
 import { Time } from '../../components/time.tsx';
 import { serverNow } from '../../time.ts';

@@ -1,12 +1,10 @@
 /** One sequence: as a picture in which it is written, who is in it, what somebody would see of it, its settings and its end. */
-
 import type { Sequence } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Loaded, PageHeader } from '../../components/page.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';

@@ -1,12 +1,12 @@
 /** Who is or was in a sequence, where they stand, and why they left. */
 import type { Enrollment } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
+import { Empty } from '../../components/page.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import type { SequencePartProps } from './detail.tsx';
 import { tracksOf } from './step-draft.ts';
 

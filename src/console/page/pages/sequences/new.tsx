@@ -2,11 +2,10 @@
 import { call } from '../../api.ts';
 import { askAboutName } from '../../components/ask-first.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { PageHeader, Panel } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { callAll } from '../../use-all.ts';
+import { callAll } from '../../use-load.ts';
 import { BY_ITSELF, FirstFields, MOST, NAME } from './sequence-fields.tsx';
 
 export default function NewSequencePage({ params }: PageProps<'project'>) {

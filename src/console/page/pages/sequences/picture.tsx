@@ -6,9 +6,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Step } from '../../api.generated.ts';
 import { call, reloadAll } from '../../api.ts';
-import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Empty } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useLoad } from '../../use-load.ts';
 import { TestDialog } from '../marketing/test-dialog.tsx';

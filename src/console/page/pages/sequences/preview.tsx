@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from '../../api.ts';
 import { CheckField } from '../../components/fields.tsx';
 import { type Entered, Form, useFieldErrors } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { ContactPicker, type Picked } from './contact-picker.tsx';
 import type { SequencePartProps } from './detail.tsx';

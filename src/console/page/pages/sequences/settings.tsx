@@ -1,8 +1,8 @@
 /** What a sequence is set to, and ending it for good. */
 import { call, reloadAll } from '../../api.ts';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -81,19 +81,16 @@ function Finish({ path, of, onChange }: SequencePartProps) {
     navigate(to`/projects/${path.project}/sequences/${path.sequence}`);
   };
   return (
-    <Panel
+    <Ending
       title="Finish the sequence"
-      tone="danger"
       lead="Its numbers and what was sent stay; it never runs again."
+      name={of.name.trim()}
+      act={finish}
     >
-      <ConfirmByName title="Finish the sequence" name={of.name.trim()} act={finish}>
-        <p>
-          {of.stats.active > 0
-            ? `${counted(of.stats.active, 'contact')} under way leave it and get nothing more of it. `
-            : 'Nobody is under way in it. '}
-          It cannot be started again; to stop for a while, pause it.
-        </p>
-      </ConfirmByName>
-    </Panel>
+      {of.stats.active > 0
+        ? `${counted(of.stats.active, 'contact')} under way leave it and get nothing more of it. `
+        : 'Nobody is under way in it. '}
+      It cannot be started again; to stop for a while, pause it.
+    </Ending>
   );
 }

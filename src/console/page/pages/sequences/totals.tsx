@@ -1,5 +1,5 @@
 /** The numbers of the whole sequence: contacts by where they stand, mails by what became of them. */
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { tellShare } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { hrefOf, to } from '../../router.ts';

@@ -2,9 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Sequence, Step } from '../../api.generated.ts';
 import { call, callTelling } from '../../api.ts';
-import { Empty } from '../../components/empty.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, Loaded, PageHeader } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';

@@ -2,12 +2,11 @@
 import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate } from '../../router.ts';
-import { useAll } from '../../use-all.ts';
+import { useAll } from '../../use-load.ts';
 import { DomainState } from '../sending-domains/domain-state.tsx';
 import { wayToSetUp } from './next.ts';
 

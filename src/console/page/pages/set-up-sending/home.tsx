@@ -2,12 +2,9 @@
  * Setting up sending, from anywhere that needs it and back: a capturing mailbox at once, or a domain with its records, a relay that
  * was tried, and a test mail. How far it has come is told by what there is, so that it goes on wherever it was left.
  */
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { hrefOf, useQuery } from '../../router.ts';
-import { useAll } from '../../use-all.ts';
-import { useLoad } from '../../use-load.ts';
+import { useAll, useLoad } from '../../use-load.ts';
 import { ChooseDomain } from './choose-domain.tsx';
 import { nextIn, wayBack } from './next.ts';
 import { PublishRecords } from './publish-records.tsx';

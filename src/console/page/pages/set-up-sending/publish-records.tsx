@@ -8,7 +8,7 @@ import type {
 } from '../../api.generated.ts';
 import { call, is_connected } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { RecordToPublish } from '../sending-domains/record-to-publish.tsx';
 

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Mailbox, MailboxTest, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { person } from '../../session.ts';
 import { TestResult } from '../mailboxes/test-send.tsx';

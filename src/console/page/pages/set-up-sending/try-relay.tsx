@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Mailbox, NewMailbox, RelayCheck, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';

@@ -1,8 +1,5 @@
 /** Settings of the whole of Satchel: origins that every restricted key accepts, and which build runs where. */
-
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { hrefOf } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';

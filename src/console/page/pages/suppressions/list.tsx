@@ -1,5 +1,4 @@
 /** Addresses that get no marketing mail of the project: kept as hashes, looked up by address, added and lifted. */
-
 import { useState } from 'preact/hooks';
 import type { Suppression } from '../../api.generated.ts';
 import { call, callTelling } from '../../api.ts';
@@ -7,16 +6,15 @@ import { mayWrite } from '../../capabilities.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { useQuery } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { LookUp } from './look-up.tsx';
 
 const KINDS: Readonly<Record<Suppression['kind'], string>> = {

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { NewTemplate, Template, TemplateChanges } from '../../api.generated.ts';
 import { area, CheckField, choice, Fields, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 
 /** What kinds of templates there are. The types say so where the API gets another one. */

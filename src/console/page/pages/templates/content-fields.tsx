@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { SelectField, TextAreaField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { Skeleton } from '../../components/loaded.tsx';
+import { Skeleton } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useLoad } from '../../use-load.ts';
 import { mergeFieldsOf, nestValues } from './merge-fields.ts';

@@ -1,9 +1,7 @@
 /** A template: its words, saved as one types and in mails once published; the fields that it declares; what it is; and its end. */
 import type { TemplateChanges } from '../../api.generated.ts';
 import { callTelling } from '../../api.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';

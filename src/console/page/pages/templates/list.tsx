@@ -2,15 +2,14 @@
 import type { TemplateSummary } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to, useQuery } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { CATEGORIES } from './about.tsx';
 
 export default function TemplatesPage({ params }: PageProps<'project'>) {

@@ -2,8 +2,7 @@
 import { call } from '../../api.ts';
 import { check, choice, Fields, optional, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { PageHeader, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';

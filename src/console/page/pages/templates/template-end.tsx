@@ -2,8 +2,8 @@
 import type { Template } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
+import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
@@ -37,30 +37,25 @@ export function TemplateEnd(props: { path: TemplatePath; template: Template; onA
           {template.is_active ? 'Archive the template' : 'Restore it'}
         </ActionButton>
       </Panel>
-      <Panel
+      <Ending
         title="Delete the template"
-        tone="danger"
         lead="Its slug is free again. Mails that were accepted are sent all the same."
+        name={template.name}
+        act={remove}
       >
-        <ConfirmByName title="Delete the template" name={template.name} act={remove}>
-          <p>
-            Apps that name it are refused.{' '}
-            {schedules > 0 ? (
-              <>
-                <a
-                  href={`${hrefOf(to`/projects/${project}/schedules`)}?template=${encodeURIComponent(slug)}`}
-                >
-                  {counted(schedules, 'schedule')}
-                </a>{' '}
-                of the project would send nothing without it.
-              </>
-            ) : (
-              'No schedule of the project sends it.'
-            )}{' '}
-            It cannot be brought back, but from a backup.
-          </p>
-        </ConfirmByName>
-      </Panel>
+        Apps that name it are refused.{' '}
+        {schedules > 0 ? (
+          <>
+            <a href={`${hrefOf(to`/projects/${project}/schedules`)}?template=${encodeURIComponent(slug)}`}>
+              {counted(schedules, 'schedule')}
+            </a>{' '}
+            of the project would send nothing without it.
+          </>
+        ) : (
+          'No schedule of the project sends it.'
+        )}{' '}
+        It cannot be brought back, but from a backup.
+      </Ending>
     </>
   );
 }

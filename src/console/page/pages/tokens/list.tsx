@@ -1,19 +1,17 @@
 /** The access tokens of tools, each of which can be revoked. */
-
 import type { Token } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Empty, PageHeader } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf } from '../../router.ts';
 import { serverNow } from '../../time.ts';
-import { useList } from '../../use-list.ts';
+import { useList } from '../../use-load.ts';
 import { RoleOf } from '../people/role-cells.tsx';
 
 function stateOf({ revoked_at, expires_at }: Token): 'revoked' | 'expired' | 'active' {

@@ -6,7 +6,7 @@ import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { SelectField } from '../../components/fields.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { saveFile } from '../../save-file.ts';
 import { useRevealed } from '../../use-revealed.ts';
 

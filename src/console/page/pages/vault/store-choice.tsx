@@ -2,7 +2,7 @@
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Loaded } from '../../components/page.tsx';
 import { navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 

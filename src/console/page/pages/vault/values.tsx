@@ -6,7 +6,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { Badge } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import { type Revealed, useRevealed } from '../../use-revealed.ts';

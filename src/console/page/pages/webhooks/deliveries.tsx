@@ -3,11 +3,11 @@ import type { WebhookDelivery } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/empty.tsx';
+import { Empty } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
-import type { List } from '../../use-list.ts';
+import type { List } from '../../use-load.ts';
 
 export function Deliveries(props: {
   path: { project: string; webhook: string };

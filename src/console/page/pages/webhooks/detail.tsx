@@ -3,19 +3,16 @@ import type { Webhook, WebhookWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Ending } from '../../components/confirm-by-name.tsx';
 import { Fields } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Loaded } from '../../components/loaded.tsx';
 import { SecretOnce } from '../../components/masked-secret.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
-import { type Load, useLoad } from '../../use-load.ts';
+import { type Load, useList, useLoad } from '../../use-load.ts';
 import { useRevealed } from '../../use-revealed.ts';
 import { Deliveries } from './deliveries.tsx';
 import { nameOf, WEBHOOK_FIELDS, WebhookState, WHY_OFF } from './webhook-fields.tsx';
@@ -101,15 +98,14 @@ function Settings({ path, load, of }: Part) {
         </Form>
       </Panel>
       <Secret path={path} onChange={load.reload} />
-      <Panel
+      <Ending
         title="Delete the webhook"
-        tone="danger"
         lead="To have it told nothing for a while, switch it off."
+        name={nameOf(of)}
+        act={remove}
       >
-        <ConfirmByName title="Delete the webhook" name={nameOf(of)} act={remove}>
-          <p>What waits for it is not sent, and the list of what it was told goes with it.</p>
-        </ConfirmByName>
-      </Panel>
+        What waits for it is not sent, and the list of what it was told goes with it.
+      </Ending>
     </>
   );
 }

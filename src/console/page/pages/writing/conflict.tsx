@@ -1,6 +1,6 @@
 /** Two people write one mail: the second is told, looks at what the first has saved, and loses nothing. */
 import type { ApiError } from '../../api.ts';
-import { Loaded } from '../../components/loaded.tsx';
+import { Loaded } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { useLoad } from '../../use-load.ts';
 import type { Writing } from './use-words.ts';

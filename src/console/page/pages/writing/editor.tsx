@@ -5,7 +5,7 @@ import { call, uploadFile } from '../../api.ts';
 import { Choice } from '../../components/choice.tsx';
 import { CodeEditor, type EditorHandle } from '../../components/code-editor.tsx';
 import { SelectField } from '../../components/fields.tsx';
-import { Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { type Language, MARKS } from './language.ts';

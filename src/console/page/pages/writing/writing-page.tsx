@@ -6,7 +6,7 @@ import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { PageHeader } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 import { type Load, useLoad } from '../../use-load.ts';
 import { TestDialog } from '../marketing/test-dialog.tsx';
