@@ -118,7 +118,7 @@ function lineAt(text: string, index: number): number {
 
 function importsOf(file: Source): Import[] {
   const pattern =
-    /(?<![\w$.])(?:(?:import|export)(?<type_only>\s+type)?\b[^'"`;()]*?\bfrom\s*|import\s*\(\s*|import\s+|new URL\(\s*)(['"])(?<specifier>[^'"\n]+)\2/g;
+    /(?<![\w$.])(?:(?:import|export)(?<type_only>\s+type)?\b(?:[^'"`;()]*?|\s*\{[^{}]*\}\s*)\bfrom\s*|import\s*\(\s*|import\s+|new URL\(\s*)(['"])(?<specifier>[^'"\n]+)\2/g;
   return [...file.code.matchAll(pattern)]
     .map((match) => {
       const specifier = match.groups?.specifier ?? '';

@@ -39,7 +39,7 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
       .locator('.runs li', { hasText: /^Wednesday.* 07:30/ })
       .first()
       .waitFor();
-    await page.getByText('No. 2: must be an email address.').waitFor();
+    await page.getByText('No. 2: must be an email address').waitFor();
     await page.getByLabel('Recipients').fill('Ann Example <ann@example.org>\nben@example.org');
     await page.getByRole('button', { name: 'Create the schedule' }).click();
     await page.getByRole('heading', { name: 'Weekly report', level: 1 }).waitFor();
