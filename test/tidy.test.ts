@@ -441,7 +441,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'SQL is written in two ways': forbid(
     'bare',
     /\$client\b|\.(?:run|all|get|values)\(\s*sql\b/,
-    "is a third way of writing SQL: use drizzle's builder or rawSql",
+    "is a third way of writing SQL: use drizzle's builder or raw-sql.ts",
     (path) => inSrc(path) && !path.startsWith('src/platform/database/'),
   ),
   'SQL names the tables of its own noun': tablesAtHome,
@@ -650,11 +650,11 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
   'SQL names the tables of its own noun': {
     files: {
       'src/access/keys/tables.ts': "sqliteTable('api_keys', {});",
-      'src/access/keys/store.ts': "rawSql('SELECT 1 FROM api_keys JOIN jobs');",
-      'src/files/objects/store.ts': "// FROM api_keys\nrawSql('UPDATE api_keys SET x = 1');",
+      'src/access/keys/store.ts': "rawGet('SELECT 1 FROM api_keys JOIN jobs');",
+      'src/files/objects/store.ts': "// FROM api_keys\nrawGet('UPDATE api_keys SET x = 1');",
       'src/platform/database/tables.ts': "sqliteTable('jobs', {});",
-      'src/platform/jobs/store.ts': "rawSql('SELECT 1 FROM jobs');",
-      'src/operation/doctor/store.ts': "rawSql('SELECT 1 FROM api_keys');",
+      'src/platform/jobs/store.ts': "rawGet('SELECT 1 FROM jobs');",
+      'src/operation/doctor/store.ts': "rawGet('SELECT 1 FROM api_keys');",
     },
     expected: ['src/access/keys/store.ts:1 ', 'src/files/objects/store.ts:2 '],
   },

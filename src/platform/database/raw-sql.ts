@@ -109,22 +109,3 @@ function finishOf<Row extends object>(table: SQLiteTable | undefined): (row: Row
     return row;
   };
 }
-
-/* --- The way before: a statement that its user wraps --------------------------------------------------------------- */
-
-export interface RawSql<Row, Params extends SQLQueryBindings[]> {
-  get: GetSql<Row, Params>;
-  all: AllSql<Row, Params>;
-  run: RunSql<Params>;
-}
-
-export function rawSql<Row extends object, Params extends SQLQueryBindings[]>(
-  text: string,
-  table?: SQLiteTable,
-): RawSql<Row, Params> {
-  return {
-    get: rawGet<Row, Params>(text, table),
-    all: rawAll<Row, Params>(text, table),
-    run: rawRun<Params>(text),
-  };
-}
