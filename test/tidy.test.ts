@@ -30,7 +30,7 @@ const COMPONENTS = `${PAGE}components/`;
 const GENERATED = /\.generated\.ts$/;
 /** Who may name tables of other nouns in SQL: what looks at everything, filters, and the polling of the platform's jobs. */
 const LOOKS_ACROSS = [
-  'src/marketing/contacts/filter-past-store.ts',
+  'src/marketing/contacts/filter-members-store.ts',
   'src/operation/backups/store.ts',
   'src/operation/backups/unpacking.ts',
   'src/operation/doctor/secret-checks.ts',

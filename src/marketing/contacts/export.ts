@@ -2,7 +2,7 @@
 import { invalid } from '../../errors.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
-import type { Criteria } from './filter-store.ts';
+import type { Criteria } from './filter-members-store.ts';
 import { type FindingDeps, piecesOf } from './finding.ts';
 import type { ContactRecord } from './schemas.ts';
 import * as store from './store.ts';

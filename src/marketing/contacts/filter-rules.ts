@@ -4,9 +4,8 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import { EVENT_SLUG, NO_EVENT } from './fields.ts';
-import { type ContactFilter, criteriaOf, pieceOf } from './filter.ts';
-import { nameOf } from './filter-past-store.ts';
-import type { Criteria } from './filter-store.ts';
+import type { ContactFilter } from './filter.ts';
+import { type Criteria, criteriaOf, nameOf } from './filter-members-store.ts';
 import { sentenceOf } from './filter-words.ts';
 
 const NAMED = [
@@ -56,7 +55,11 @@ export function criteriaIn(
   return criteriaOf(filter, clock.now());
 }
 
-/** How many contacts may be asked whether a filter fits them before others have their turn: `most`, or fewer. */
+/** How many contacts may be asked whether it fits them before others have their turn: `most`, or fewer where it asks for much. */
+export function pieceOf({ weight }: Criteria, most: number): number {
+  return Math.min(most, Math.max(25, Math.floor(4_000 / Math.max(1, weight))));
+}
+
 export function pieceFor(filter: ContactFilter, most: number): number {
   return pieceOf(criteriaOf(filter, 0), most);
 }

@@ -2,29 +2,11 @@
  * SQL of filters. Ids come from an index, in order and in pieces; which of them fit is asked of so many at once. So no
  * statement looks at more rows than it was told to, however many a list has.
  */
-import { and, gte, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll } from '../../platform/database/raw-sql.ts';
-import { type PastCriteria, pastConditionsOf } from './filter-past-store.ts';
-import { type ContactStatus, contacts } from './tables.ts';
-
-/** A filter made plain for SQL: days are a moment, and single tags stand together. */
-export interface Criteria extends PastCriteria {
-  readonly status: ContactStatus | undefined;
-  readonly q: string | undefined;
-  readonly tags_any: readonly string[];
-  readonly tags_all: readonly string[];
-  readonly tags_none: readonly string[];
-  readonly custom: readonly (readonly [name: string, value: string])[];
-  /** At or after, and before. */
-  readonly joined_from_ms: number | undefined;
-  readonly joined_until_ms: number | undefined;
-  readonly clicked_from_ms: number | undefined;
-  readonly domains: readonly string[];
-  /** Of each of these, at least one fits where there are any, and none. */
-  readonly any_of: readonly Criteria[];
-  readonly none_of: readonly Criteria[];
-}
+import { afterPrefix, type Criteria } from './filter-members-store.ts';
+import { contacts } from './tables.ts';
 
 /* --- Ids, from an index ------------------------------------------------------------------------------------------- */
 
@@ -73,7 +55,7 @@ function sourceOf(
 /** All contacts of a list with a status, a tag, both or neither. */
 export function idsOf(
   list_id: number,
-  of: Pick<Criteria, 'status'> & { tag?: string | undefined },
+  of: { status?: Criteria['status'] | undefined; tag?: string | undefined },
   order: Order,
 ): IdSource {
   const { status, tag } = of;
@@ -96,11 +78,6 @@ export function theseIds(ids: readonly number[], order: Order): IdSource {
 }
 
 /* --- Those that an index finds at once ---------------------------------------------------------------------------- */
-
-/** The first text that no longer begins with `prefix`, for a range of an index. */
-export function afterPrefix(prefix: string): string {
-  return `${prefix}\u{10ffff}`;
-}
 
 const byEmail = rawAll<{ id: number }, [number, string, string, number]>(
   'SELECT id FROM contacts WHERE list_id = ? AND email >= ? AND email < ? LIMIT ?',
@@ -150,61 +127,10 @@ export function matching(read: Tx, list_id: number, criteria: Criteria, ids: rea
         sql`${contacts.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
         // The plus keeps SQLite from walking an index of the whole list.
         sql`+${contacts.list_id} = ${list_id}`,
-        ...conditionsOf(list_id, criteria),
+        ...criteria.conditionsOf(list_id),
       ),
     )
     .all();
   const fits = new Set(found.map(({ id }) => id));
   return ids.filter((id) => fits.has(id));
-}
-
-/** None of them is NULL where nothing is gone: `none` turns each round. */
-function conditionsOf(list_id: number, criteria: Criteria): SQL[] {
-  const { status, q, tags_any, tags_all, tags_none, custom, domains, any_of, none_of } = criteria;
-  const { joined_from_ms, joined_until_ms, clicked_from_ms } = criteria;
-  const allOf = (one: Criteria): SQL => sql`(${and(sql`1`, ...conditionsOf(list_id, one))})`;
-  return [
-    ...(status === undefined ? [] : [sql`+${contacts.status} = ${status}`]),
-    ...(q === undefined ? [] : [beginsWith(q)]),
-    ...(tags_any.length === 0 ? [] : [sql`EXISTS (${tagsAmong(sql`1`, tags_any)})`]),
-    ...(tags_all.length === 0 ? [] : [sql`(${tagsAmong(sql`count(*)`, tags_all)}) = ${tags_all.length}`]),
-    ...(tags_none.length === 0 ? [] : [sql`NOT EXISTS (${tagsAmong(sql`1`, tags_none)})`]),
-    ...custom.map(([name, value]) => hasCustom(name, value)),
-    ...(joined_from_ms === undefined ? [] : [gte(contacts.created_at, joined_from_ms)]),
-    ...(joined_until_ms === undefined ? [] : [lt(contacts.created_at, joined_until_ms)]),
-    ...(clicked_from_ms === undefined
-      ? []
-      : [sql`coalesce(${contacts.clicked_at} >= ${clicked_from_ms}, 0)`]),
-    ...(domains.length === 0 ? [] : [isAt(domains)]),
-    ...pastConditionsOf(list_id, criteria),
-    ...(any_of.length === 0 ? [] : [sql`(${or(...any_of.map(allOf))})`]),
-    ...none_of.map((one) => sql`NOT ${allOf(one)}`),
-  ];
-}
-
-function isAt(domains: readonly string[]): SQL {
-  const { email } = contacts;
-  return sql`substr(${email}, instr(${email}, '@') + 1) IN (SELECT value FROM json_each(${JSON.stringify(domains)}))`;
-}
-
-function beginsWith(q: string): SQL {
-  const email = q.toLowerCase();
-  const until = afterPrefix(q);
-  const { first_name, last_name } = contacts;
-  return sql`coalesce(${contacts.email} >= ${email} AND ${contacts.email} < ${afterPrefix(email)}
-    OR ${first_name} >= ${q} COLLATE NOCASE AND ${first_name} < ${until} COLLATE NOCASE
-    OR ${last_name} >= ${q} COLLATE NOCASE AND ${last_name} < ${until} COLLATE NOCASE, 0)`;
-}
-
-function tagsAmong(what: SQL, tags: readonly string[]): SQL {
-  return sql`SELECT ${what} FROM contact_tags WHERE contact_id = ${contacts.id}
-    AND tag IN (SELECT value FROM json_each(${JSON.stringify(tags)}))`;
-}
-
-/** A file has text where an app has a number or a boolean: the same value of any type fits. */
-function hasCustom(name: string, value: string): SQL {
-  const number = String(Number(value)) === value ? Number(value) : null;
-  const boolean = value === 'true' || value === 'false' ? value : null;
-  return sql`EXISTS (SELECT 1 FROM json_each(${contacts.custom}) WHERE key = ${name} AND (type = 'text' AND atom = ${value}
-    OR type IN ('integer', 'real') AND atom = ${number} OR type = ${boolean}))`;
 }

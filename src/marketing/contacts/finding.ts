@@ -7,16 +7,9 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { type Found, findInPieces, type PageQuery, startOf } from '../../platform/http/pagination.ts';
 import type { Lists } from '../lists/service.ts';
-import { isCounted, pieceOf } from './filter.ts';
-import {
-  type Criteria,
-  findFew,
-  type IdSource,
-  idsOf,
-  matching,
-  type Order,
-  theseIds,
-} from './filter-store.ts';
+import type { Criteria } from './filter-members-store.ts';
+import { pieceOf } from './filter-rules.ts';
+import { findFew, type IdSource, idsOf, matching, type Order, theseIds } from './filter-store.ts';
 import { findContacts } from './store.ts';
 import type { ContactRow } from './tables.ts';
 
@@ -60,7 +53,7 @@ export function* piecesOf(
     const last = ids.at(-1);
     if (last === undefined) return;
     behind = last;
-    const fitting = isCounted(criteria) ? ids : matching(read, list_id, criteria, ids);
+    const fitting = criteria.is_counted ? ids : matching(read, list_id, criteria, ids);
     for (let from = 0; from === 0 || from < fitting.length; from += size)
       yield fitting.slice(from, from + size);
   }
@@ -69,7 +62,7 @@ export function* piecesOf(
 /** How many fit. */
 export async function countMatches(on: FindingDeps, list_id: number, criteria: Criteria): Promise<number> {
   const { status, tags_all } = criteria;
-  if (isCounted(criteria)) return on.lists.countContacts(list_id, { status, tag: tags_all[0] });
+  if (criteria.is_counted) return on.lists.countContacts(list_id, { status, tag: tags_all[0] });
   let count = 0;
   for (const piece of piecesOf(on, list_id, criteria, { order: 'oldest' })) {
     count += piece.length;
@@ -85,7 +78,7 @@ export async function findPage(
   criteria: Criteria,
   query: PageQuery,
 ): Promise<Found<number>> {
-  if (!isCounted(criteria)) return findInPieces(query, piecesOf(on, list_id, criteria, { order: 'newest' }));
+  if (!criteria.is_counted) return findInPieces(query, piecesOf(on, list_id, criteria, { order: 'newest' }));
   const { offset, per_page } = startOf(query);
   const found = { total: await countMatches(on, list_id, criteria), is_capped: false };
   if (offset >= found.total) return { ...found, data: [] };

@@ -26,7 +26,8 @@ import {
 } from './departures.ts';
 import { exportContacts } from './export.ts';
 import { contactAddress } from './fields.ts';
-import { type ContactFilter, criteriaOf } from './filter.ts';
+import type { ContactFilter } from './filter.ts';
+import { criteriaOf } from './filter-members-store.ts';
 import { criteriaIn, errorsInFilter, tellFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf, requireOfList } from './finding.ts';

@@ -3,7 +3,7 @@ import { eq, getTableColumns } from 'drizzle-orm';
 import { MAX_CONTACT_TAGS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
-import { afterPrefix } from './filter-store.ts';
+import { afterPrefix } from './filter-members-store.ts';
 import { addressesToForget, type ContactRow, contacts, type contactTags } from './tables.ts';
 
 export type NewContact = Omit<ContactRow, 'id'>;
