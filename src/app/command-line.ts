@@ -88,7 +88,7 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
   ),
   word('email', 'why an email was or was not sent, what was captured, trying again', async (cli) => {
     const email = (await import('../mail/deliveries/cli.ts')).registerEmailCommands(cli);
-    (await import('../mail/emails/send-cli.ts')).registerEmailSendCommand(cli, email);
+    (await import('../mail/emails/send-cli.ts')).registerEmailSendCommand(email);
     (await import('../mail/emails/cli.ts')).registerEmailLogCommand(email);
   }),
   word('template', 'saved emails with placeholders', async (cli) =>
@@ -182,7 +182,7 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
     (await import('../platform/cli/completion.ts')).registerCompleteCommand(cli, completedValues(cli));
   }),
   word(ENV_FILE_VERB, null, async (cli) =>
-    (await import('../platform/cli/env-file-cli.ts')).registerEnvFileVerb(cli),
+    (await import('../platform/cli/platform-verbs.ts')).registerEnvFileVerb(cli),
   ),
   word('__make_variants', null, async (cli) =>
     (await import('../files/variants/cli.ts')).registerVariantMaker(cli),

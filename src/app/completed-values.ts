@@ -5,9 +5,9 @@ import { completeKey } from '../access/keys/completion.ts';
 import { completeProject } from '../access/projects/completion.ts';
 import { findProject } from '../access/projects/service.ts';
 import { openReadOnly } from '../operation/doctor/database-checks.ts';
-import { CAPABILITY_WORDS } from '../platform/cli/capability-option.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { completeWords, type Line, type Values, type Word } from '../platform/cli/completion.ts';
+import { CAPABILITY_WORDS } from '../platform/cli/options.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { requireDatabase } from '../platform/host/database-file.ts';
 

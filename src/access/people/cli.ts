@@ -2,9 +2,17 @@
 
 import type { Config } from '../../config.ts';
 import { invalid } from '../../errors.ts';
-import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import { collect, listOption, type Options, requireScope, textOption } from '../../platform/cli/options.ts';
+import {
+  CAN_HELP,
+  collect,
+  listOption,
+  type Options,
+  presentPowers,
+  readCapabilities,
+  requireScope,
+  textOption,
+} from '../../platform/cli/options.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';
@@ -12,8 +20,14 @@ import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { counted, shellWord } from '../../platform/words/phrases.ts';
 import type { Invitations } from './invitations.ts';
-import type { PersonInvited, PersonRecord, PersonWithLink } from './schemas.ts';
-import { CHANGED_FIELDS, newPerson, personChanges } from './schemas.ts';
+import {
+  CHANGED_FIELDS,
+  newPerson,
+  type PersonInvited,
+  type PersonRecord,
+  type PersonWithLink,
+  personChanges,
+} from './schemas.ts';
 import type { People } from './service.ts';
 
 type Services = { people: People; invitations: Invitations };

@@ -1,21 +1,19 @@
 /** `satchel token`: access tokens of the management plane are made, listed and revoked here. */
 import { DEFAULT_TOKEN_DAYS } from '../../limits.ts';
-import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
-import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { fieldsOf } from '../../platform/cli/fields.ts';
 import {
+  CAN_HELP,
   collect,
-  numberOption,
-  type Options,
+  presentPowers,
+  readCapabilities,
   requireScope,
-  textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
-import { parse } from '../../platform/http/schema.ts';
 import { counted } from '../../platform/words/phrases.ts';
-import type { TokenRecord } from './schemas.ts';
-import { newToken } from './schemas.ts';
+import { newToken, type TokenRecord } from './schemas.ts';
 import type { Tokens } from './service.ts';
 
 /** Registers `satchel token create | list | revoke`. */
@@ -23,7 +21,15 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
   const token = cli.noun('token');
   token
     .verb('create', 'make a token; it is shown once')
-    .requiredOption('--name <name>', 'what or who it is for')
+    .takes(fieldsOf(newToken, { name: ['--name <name>', 'what or who it is for'] }), newToken, {
+      more: ({ can = [], expiresInDays: expires_in_days, ...options }) => ({
+        ...requireScope(options, 'the token'),
+        capabilities: can,
+        read_only: options.readOnly === true,
+        expires_in_days,
+      }),
+      options: { projects: '--project', capabilities: '--can', expires_in_days: '--expires-in-days' },
+    })
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
@@ -36,7 +42,15 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
       'satchel token create --name dashboard --all-projects --read-only',
       'satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30',
     )
-    .does(({ services, actor }, options) => createToken(services.tokens, actor, options));
+    .shows(
+      async ({ services, actor, sent }) => {
+        const { token, record } = await services.tokens.create(actor, sent);
+        const { id, name, token_prefix, expires_at } = record;
+        return { id, name, token, token_prefix, expires_at };
+      },
+      ({ id, name, token, expires_at }) =>
+        `${token}\n\nToken ${id} (${name}) expires ${expires_at}. This is the only time it is shown.`,
+    );
   token
     .verb('list', 'all tokens, newest first')
     .example('satchel token list')
@@ -72,24 +86,4 @@ function explainRevoking({ name, token_prefix, projects, last_used_at }: TokenRe
   const scope = projects ? counted(projects.length, 'project') : 'every project';
   const used = last_used_at === null ? 'was never used' : `was used last ${last_used_at}`;
   return `ends the token ${name} (${token_prefix}...) for good: it answers for ${scope} and ${used}`;
-}
-
-async function createToken(
-  tokens: Tokens,
-  actor: Parameters<Tokens['create']>[0],
-  options: Options,
-): Promise<CliResult> {
-  const input = parse(newToken, {
-    name: textOption(options, 'name'),
-    ...requireScope(options, 'the token'),
-    capabilities: options.can ?? [],
-    read_only: options.readOnly === true,
-    expires_in_days: numberOption(options, 'expiresInDays'),
-  });
-  const { token, record } = await tokens.create(actor, input);
-  const { id, name, token_prefix, expires_at } = record;
-  return {
-    json: { id, name, token, token_prefix, expires_at },
-    text: `${token}\n\nToken ${id} (${name}) expires ${expires_at}. This is the only time it is shown.`,
-  };
 }

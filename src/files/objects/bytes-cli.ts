@@ -16,9 +16,8 @@ import type { Projects } from '../../access/projects/service.ts';
 import { AppError, errorCodeOf, invalid, messageOf } from '../../errors.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';
-import { streamNamedFile } from '../../platform/cli/named-files.ts';
+import { streamNamedFile } from '../../platform/cli/input.ts';
 import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { declaredTypeOf, essenceOf, NONE } from '../../platform/files/media-types.ts';
 import { bytesMissing } from '../../platform/files/store.ts';
@@ -57,8 +56,7 @@ function registerPut<S extends ByteServices>(cli: Cli<S>, object: Noun<S>): void
       'satchel object put logo.png --project shop --public',
       'tar -cz logo.png | satchel object put - --project shop --name site.tar.gz --expires-in-days 30',
     )
-    .does(async ({ services, config, onTrail }, options, path) => {
-      const project = projectOf(services, options);
+    .does(async ({ services, project, config, trail }, options, path) => {
       const filename = textOption(options, 'name') ?? (path === '-' ? 'file' : basename(path));
       const file = {
         fields: fieldsOf(options),
@@ -67,9 +65,7 @@ function registerPut<S extends ByteServices>(cli: Cli<S>, object: Noun<S>): void
         bytes: path === '-' ? cli.host.process.inputStream() : readFile(path),
         max_bytes: config.max_upload_bytes,
       };
-      const stored = await inOptions(OPTION_OF_FIELD, () =>
-        services.objects.take(project, file, onTrail(project)),
-      );
+      const stored = await inOptions(OPTION_OF_FIELD, () => services.objects.take(project, file, trail));
       const { public_id, url, visibility, mime_type, size_bytes } = stored;
       const what = `${filename}: ${formatBytes(size_bytes)}, ${mime_type}, ${visibility}.`;
       const how = visibility === 'public' ? url : `Read it with: satchel object get ${public_id} FILE`;
@@ -110,10 +106,10 @@ function registerGet<S extends ByteServices>(cli: Cli<S>, object: Noun<S>): void
     .option('--force', 'replace a file that is there')
     .remark('The file is there when all of it is, and not before.')
     .example('satchel object get 01J8ZQ4T9V6X2N5K3B7C1D0E4F logo.png')
-    .does(async ({ services }, options, id, path) => {
-      const row = services.objects.requireAny(id);
+    .finds(({ objects }, id) => objects.requireAny(id))
+    .does(async ({ services, project, row }, options, _id, path) => {
       const bytes = () => bytesOf(services.objects, row);
-      const record = services.objects.describe(row, services.projects.requireById(row.project_id));
+      const record = services.objects.describe(row, project);
       if (path !== '-') {
         await writeWhole(path, bytes, options.force === true);
         return { json: record, text: `${path}: ${formatBytes(row.size_bytes)}, ${row.mime_type}.` };

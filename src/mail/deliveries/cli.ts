@@ -4,10 +4,9 @@
  */
 import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
-import { momentSince } from '../../platform/cli/moments.ts';
-import { textOption } from '../../platform/cli/options.ts';
+import { readSecretBytes } from '../../platform/cli/input.ts';
+import { momentSince, textOption } from '../../platform/cli/options.ts';
 import { addPaging, pageOf, presentPage } from '../../platform/cli/paging.ts';
-import { readSecretBytes } from '../../platform/cli/secret-input.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Deliveries, TakenReport } from './service.ts';

@@ -2,9 +2,8 @@
  * `satchel email list | export`: the log of a project. What became of one email is explained by deliveries.
  */
 import type { Projects } from '../../access/projects/service.ts';
-import { writeTable } from '../../platform/cli/csv-output.ts';
 import { fieldsOf } from '../../platform/cli/fields.ts';
-import { rowOf } from '../../platform/cli/tables.ts';
+import { rowOf, writeTable } from '../../platform/cli/tables.ts';
 import type { Noun, OnProject, VerbSession } from '../../platform/cli/verb.ts';
 import { keyOrAsGiven, type Naming } from '../../platform/words/phrases.ts';
 import { emailLogQuery } from './schemas.ts';

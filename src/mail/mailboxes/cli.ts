@@ -1,5 +1,6 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
+import { readSecret } from '../../platform/cli/input.ts';
 import {
   listOption,
   numberOption,
@@ -7,7 +8,6 @@ import {
   textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
-import { readSecret } from '../../platform/cli/secret-input.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';

@@ -1,8 +1,8 @@
 /** The relay of a mailbox on the command line: as an URL, in parts, or by the name of its provider. */
 import { Option } from 'commander';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { isIndirect, readHiddenSecret, readSecret } from '../../platform/cli/input.ts';
 import { numberOption, type Options, textOption, wholeNumber } from '../../platform/cli/options.ts';
-import { isIndirect, readHiddenSecret, readSecret } from '../../platform/cli/secret-input.ts';
 import type { Verb } from '../../platform/cli/verb.ts';
 import { hasPassword, parseRelay, RELAY_TLS, type Relay, type RelayParts } from './relay.ts';
 import { findProvider, PROVIDER_FORM, usualUserOf } from './relay-providers.ts';

@@ -2,7 +2,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import { readNamedFile } from '../../platform/cli/named-files.ts';
+import { readNamedFile } from '../../platform/cli/input.ts';
 import { formatFields, rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';

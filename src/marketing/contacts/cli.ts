@@ -1,18 +1,18 @@
 /** `satchel contact`: who is on a list, why an address is mailed or not, and what is held about it. */
 import { Option } from 'commander';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
-import { writeTable } from '../../platform/cli/csv-output.ts';
-import { textOptions } from '../../platform/cli/options.ts';
-import { addProjectOfName, ownerOf, projectOf } from '../../platform/cli/project-option.ts';
-import { rowOf } from '../../platform/cli/tables.ts';
+import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
+import { addProjectOfName, ownerOf, projectOf, resolveNamed } from '../../platform/cli/project-option.ts';
+import { rowOf, writeTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { MarketingServices } from '../cli-services.ts';
+import type { ListRow } from '../lists/service.ts';
 import { filterOption, SEGMENT_HELP } from '../segments/service.ts';
-import { listOf, registerContactAddCommand } from './add-cli.ts';
 import { contact_filter, FILTER_HELP } from './filter.ts';
 import type { Privacy } from './privacy.ts';
-import { FIELDS } from './schemas.ts';
+import { candidateOf, errorsInContact } from './records.ts';
+import { creation, FIELDS, NEW_FIELDS } from './schemas.ts';
 
 type Services = MarketingServices & { privacy: Privacy };
 
@@ -68,7 +68,7 @@ export function registerContactCommands(cli: Cli<Services>): void {
       const why = await services.privacy.explain(project, address);
       return { json: { address, why }, text: why.join('\n') };
     });
-  registerContactAddCommand(contact);
+  registerAdd(contact);
   registerExport(contact);
   contact
     .verb('forget <address>', 'delete everything held about an address but its suppression')
@@ -80,6 +80,41 @@ export function registerContactCommands(cli: Cli<Services>): void {
       consent(`deletes, for good, ${held}; ${stays}`);
       const forgotten = await services.privacy.forget(actor, project, address);
       return { json: forgotten, text: `Forgotten: ${summarize(forgotten)}.` };
+    });
+}
+
+/** The row of the list that an option names. */
+function listOf(
+  { projects, lists, list_names }: Pick<MarketingServices, 'projects' | 'lists' | 'list_names'>,
+  options: Options,
+): ListRow {
+  const ref = textOption(options, 'list') ?? '';
+  return lists.requireAny(resolveNamed({ projects, ...list_names }, ref, options));
+}
+
+function registerAdd(contact: Noun<Services>): void {
+  addProjectOfName(contact.verb('add <address>', 'put somebody on a list'))
+    .requiredOption('--list <list>', 'the list: its id or name')
+    .takes(NEW_FIELDS, creation, {
+      more: (_options, _session, email) => ({ email, source_platform: 'manual' }),
+      errorsIn: errorsInContact,
+    })
+    .example(
+      'satchel contact add ann@example.com --project shop --list Newsletter --first-name Ann --tags vip',
+    )
+    .does(async ({ services, sent, onTrail }, options) => {
+      const { contacts, clock } = services;
+      const list = listOf(services, options);
+      const project = ownerOf(services, list);
+      const candidate = candidateOf(sent, { now_ms: clock.now(), is_test: false });
+      const { contact: added, is_duplicate } = await contacts.add(project, list, candidate, onTrail(project));
+      const what = is_duplicate
+        ? 'was on the list already: nothing changed'
+        : `is ${added.status} on ${list.name}`;
+      return {
+        json: is_duplicate ? { ...added, duplicate: true } : added,
+        text: `${added.id}\n${added.email} ${what}.`,
+      };
     });
 }
 

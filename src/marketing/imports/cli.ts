@@ -12,9 +12,8 @@ import {
   type CliSession,
   UsageError,
 } from '../../platform/cli/cli.ts';
-import { streamNamedFile } from '../../platform/cli/named-files.ts';
+import { streamNamedFile } from '../../platform/cli/input.ts';
 import { listOption, textOptions } from '../../platform/cli/options.ts';
-import { ownerOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -40,7 +39,7 @@ export function registerImportCommands(cli: Cli<Services>): void {
   const noun = cli.noun('import');
   noun
     .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
-    .named(({ projects, list_names }) => ({ projects, ...list_names }))
+    .named(({ list_names }) => list_names)
     .addOption(
       new Option('--delimiter <delimiter>', 'between cells; found unless given').choices(DELIMITER_WORDS),
     )
@@ -51,15 +50,13 @@ export function registerImportCommands(cli: Cli<Services>): void {
     .option('--update', 'change contacts that are on the list already')
     .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')
     .does(async (session, options, list_id, file) => {
-      const { services, onTrail } = session;
+      const { services, project, trail: note } = session;
       const list = services.lists.requireAny(list_id);
-      const project = ownerOf(services, list);
       const { basis } = parse(
         t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }),
         textOptions(options, 'basis'),
       );
       const column_map = readMap(listOption(options, 'map'));
-      const note = onTrail(project);
       const wanted = {
         object: await store(services, project, file, note),
         column_map,
@@ -84,22 +81,22 @@ export function registerImportCommands(cli: Cli<Services>): void {
   noun
     .verb('resume <id>', 'go on with a failed import')
     .example('satchel import resume 01J00000000000000000000000')
+    .finds(({ imports }, id) => imports.requireAny(id))
     .does(async (session, _options, id) => {
-      const { services, onTrail } = session;
-      const project = ownerOf(services, services.imports.requireAny(id));
-      return presentBriefly(session, await services.imports.resume(project.id, id, onTrail(project)));
+      const { services, project, trail } = session;
+      return presentBriefly(session, await services.imports.resume(project.id, id, trail));
     });
   noun
     .verb('cancel <id>', 'end an import for good')
     .example('satchel import cancel 01J00000000000000000000000 --yes')
+    .finds(({ imports }, id) => imports.requireAny(id))
     .removes(async (session, _options, id) => {
-      const { services, onTrail, consent } = session;
-      const project = ownerOf(services, services.imports.requireAny(id));
+      const { services, project, trail, consent } = session;
       const { processed_rows, total_rows } = services.imports.show(id);
       consent(
         `ends the import for good: ${processed_rows} of ${total_rows ?? 'its'} rows are done, and stay`,
       );
-      return presentBriefly(session, await services.imports.cancel(project.id, id, onTrail(project)));
+      return presentBriefly(session, await services.imports.cancel(project.id, id, trail));
     });
 }
 

@@ -1,7 +1,7 @@
 /** `satchel sequence`: looking at sequences, having them run, and why somebody gets what. */
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
-import { readNamedFile } from '../../platform/cli/named-files.ts';
+import { readNamedFile } from '../../platform/cli/input.ts';
 import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { formatFields, formatTable, rowOf, type Table } from '../../platform/cli/tables.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';

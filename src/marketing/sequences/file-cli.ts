@@ -1,7 +1,7 @@
 /** `satchel sequence push | pull`: sequences as files. */
 import { AppError, type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
-import { readFileText } from '../../platform/cli/secret-input.ts';
+import { readFileText } from '../../platform/cli/input.ts';
 import type { OnProject, VerbSession } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/validation.ts';
 import { counted, findNamed } from '../../platform/words/phrases.ts';

@@ -1,7 +1,6 @@
 /** `satchel suppression`: the addresses that get no marketing mail of a project. */
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import { momentSince } from '../../platform/cli/moments.ts';
-import { textOption, textOptions } from '../../platform/cli/options.ts';
+import { momentSince, textOption, textOptions } from '../../platform/cli/options.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun, OnProject, VerbSession } from '../../platform/cli/verb.ts';
 import { counted } from '../../platform/words/phrases.ts';

@@ -15,7 +15,7 @@ import type { OnProgress } from '../host/waiting.ts';
 import type { Actor } from '../http/callers.ts';
 import { uncoloured } from './colour.ts';
 import { envFileOption, type Options, textOption, UsageError } from './options.ts';
-import { createProgress } from './progress.ts';
+import { createProgress } from './output.ts';
 import { shellActor } from './shell-actor.ts';
 import { PLAIN_COLUMNS, roomFor, type Table } from './tables.ts';
 import { Noun, type Run, Verb } from './verb.ts';

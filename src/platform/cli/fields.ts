@@ -4,8 +4,8 @@ import { type Command, Option } from 'commander';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import type { FieldList, SettableField } from '../http/fields.ts';
 import type { Cli } from './cli.ts';
+import { readFileText } from './input.ts';
 import { collect, limitOrWord, listOption, type Options, UsageError, wholeNumber } from './options.ts';
-import { readFileText } from './secret-input.ts';
 
 /** Fields by the option that stands for them: `{ body_text: '--text' }`. */
 export type OptionNames = Readonly<Record<string, string>>;
@@ -22,10 +22,12 @@ function withOptions(fields: FieldList, readers: object = {}): [name: string, fi
   );
 }
 
+/** `--set` of `--set <name=value>`. */
+const longOf = ({ option }: { option: string }): string => option.split(' ')[0] ?? option;
+
 /** The option of each field, for `inOptions`. */
 export function optionNames(fields: FieldList): OptionNames {
-  const names = withOptions(fields).map(([name, { option }]) => [name, option.split(' ')[0] ?? option]);
-  return Object.fromEntries(names);
+  return Object.fromEntries(withOptions(fields).map(([name, field]) => [name, longOf(field)]));
 }
 
 /** By field: makes the API's value of a text that was given, or of each of a list. */
@@ -105,7 +107,7 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
     case 'Record':
       // One empty text clears it, as with other options.
       if (isClearable(field) && String(value) === '') return null;
-      return pairsOption({ value }, 'value', field.option.split(' ')[0]);
+      return pairsOf(Array.isArray(value) ? value : [], longOf(field));
     case 'Integer':
       return typeof value === 'number' ? value : null;
     case 'Number':
@@ -174,14 +176,8 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** The pairs of a repeatable option such as `--set name=value`; undefined without one. Else wrong usage. */
-export function pairsOption(
-  options: Options,
-  name: string,
-  option = `--${name}`,
-): Record<string, string> | undefined {
-  const pairs = options[name];
-  if (!Array.isArray(pairs)) return undefined;
+/** Pairs such as `name=value`. Else wrong usage. */
+function pairsOf(pairs: readonly unknown[], option: string): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const [, key, value] = /^([^=]+)=(.*)$/s.exec(String(pair)) ?? [];
@@ -192,12 +188,8 @@ export function pairsOption(
 }
 
 /** A long text: as given, of a file (`@file`), or of standard input (`-`). Throws as `readFileText` does. */
-export async function readLongText<S>(
-  cli: Cli<S>,
-  argument: string | undefined,
-): Promise<string | undefined> {
-  if (argument === undefined || !(argument === '-' || argument.startsWith('@'))) return argument;
-  return await readFileText(cli, argument.replace(/^@/, ''));
+async function readLongText<S>(cli: Cli<S>, text: string): Promise<string> {
+  return text === '-' || text.startsWith('@') ? await readFileText(cli, text.replace(/^@/, '')) : text;
 }
 
 /** Does something whose refusals then name options instead of fields. */

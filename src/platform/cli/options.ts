@@ -1,6 +1,10 @@
 /** Reading the options that commander gives: texts, lists, numbers, and the consent to destroy. */
+
 import { InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
+import { ADMINISTER, CAPABILITIES, type Capability, GRANTABLE } from '../http/callers.ts';
+import { parseDateTime } from '../http/schema.ts';
 
 export type Options = Record<string, unknown>;
 
@@ -56,17 +60,9 @@ export function wholeNumber(min: number): (value: string) => number {
   };
 }
 
-/**
- * As `wholeNumber`, for a limit that the word takes away. Commander keeps no null, so `limitOption` makes it
- * of the word.
- */
+/** As `wholeNumber`, for a limit that the word takes away. Commander keeps no null, so it stays the word. */
 export function limitOrWord(min: number, word: string): (value: string) => number | string {
   return (value) => (value === word ? word : wholeNumber(min)(value));
-}
-
-export function limitOption(options: Options, name: string): number | null | undefined {
-  const value = options[name];
-  return typeof value === 'string' ? null : numberOption(options, name);
 }
 
 export function numberOption(options: Options, name: string): number | undefined {
@@ -94,4 +90,54 @@ export function requireChanges(fields: Readonly<Record<string, unknown>>): Recor
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   if (given.length === 0) throw new UsageError('Name what to change.');
   return Object.fromEntries(given);
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
+
+/** What `--since` says: a moment, or how long ago it was. Wrong usage otherwise. */
+export function momentSince(text: string, now_ms: number): number {
+  const ago = /^(\d{1,6})([mhd])$/.exec(text);
+  if (ago) return now_ms - Number(ago[1]) * (UNITS[ago[2] ?? ''] ?? 0);
+  const at = parseDateTime(text);
+  if (at === null)
+    throw new UsageError('--since takes a time such as 2030-01-31T09:00:00Z, or how long ago: 90m, 6h, 2d.');
+  return at;
+}
+
+/** The seconds of a span such as `90s`, `30m`, `6h` or `7d`. Wrong usage otherwise. */
+export function secondsOf(text: string, option: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) throw new UsageError(`${option} takes a span of time: 90s, 30m, 6h, 7d.`);
+  return Number(count) * ((UNITS[unit] ?? 1_000) / 1_000);
+}
+
+const shortName = (capability: Capability): string => capability.replace(/^can_/, '');
+const SHORT_NAMES = CAPABILITIES.map(shortName).join(', ');
+
+/** Every word that `--can` takes. */
+export const CAPABILITY_WORDS = ['all', ...GRANTABLE.map(shortName)];
+
+/** What `--can` takes, for its help. */
+export const CAN_HELP = `comma-separated: ${SHORT_NAMES}, or all (these six), and administer`;
+
+/** Commander's parser of `--can`; it may be repeated. Wrong usage for a word that it does not know. */
+export function readCapabilities(value: string, previous: Capability[] | undefined): Capability[] {
+  const words = value.split(',').map((word) => word.trim().replace(/^can_/, ''));
+  const chosen = words.flatMap((word) => {
+    if (word === 'all') return [...CAPABILITIES];
+    const capability = GRANTABLE.find((each) => shortName(each) === word);
+    if (!capability) {
+      throw new InvalidArgumentError(`It takes ${SHORT_NAMES}, or all, and ${shortName(ADMINISTER)}.`);
+    }
+    return [capability];
+  });
+  return [...new Set([...(previous ?? []), ...chosen])];
+}
+
+/** A table's cell: `read_only,read_vault`. */
+export function presentPowers(holder: Partial<Record<Capability | 'read_only', boolean>>): string {
+  return (['read_only', ...GRANTABLE] as const)
+    .filter((each) => holder[each])
+    .map((each) => each.replace(/^can_/, ''))
+    .join(',');
 }

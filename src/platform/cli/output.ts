@@ -1,8 +1,12 @@
 /** Writing to stdout and stderr: whole, in order, and without what would steer the terminal. */
+
 import { readSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
+import type { OnProgress } from '../host/waiting.ts';
+import { formatBytes } from '../words/phrases.ts';
+import type { CliProcess } from './cli.ts';
 
 /** Paints text that can't steer a terminal any more. Synchronous: no exit cuts it off in a pipe. */
 export function writeTo(descriptor: number, text: string, paint = (shown: string) => shown): void {
@@ -78,4 +82,29 @@ function showControls(text: string): string {
   return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {
     return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
+}
+
+export interface Progress {
+  /** Shows what is being done; the function that it returns shows how far it has come. */
+  of(what: string): OnProgress;
+  end(): void;
+}
+
+const percentOf = (done: number, total: number): string =>
+  `${Math.min(100, Math.floor((100 * done) / Math.max(1, total)))} %`;
+
+export function createProgress(process: CliProcess): Progress {
+  let shown = '';
+  const show = (line: string): void => {
+    if (line === shown) return;
+    shown = line;
+    process.status(line);
+  };
+  return {
+    of(what) {
+      show(`${what} ...`);
+      return (done, total) => show(`${what} ${total === null ? formatBytes(done) : percentOf(done, total)}`);
+    },
+    end: () => show(''),
+  };
 }

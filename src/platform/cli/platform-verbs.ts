@@ -1,4 +1,5 @@
 /** Verbs of the platform itself: `satchel master-key rotate` and `migrate`. */
+
 import type { Config } from '../../config.ts';
 import { recordAudit } from '../database/audit-trail.ts';
 import { listPendingMigrations, type Migration } from '../database/migrate.ts';
@@ -6,10 +7,12 @@ import type { Clock } from '../host/clock.ts';
 import { openDataDirectory } from '../host/data-directory.ts';
 import { databasePathOf, requireDatabase } from '../host/database-file.ts';
 import { lockDirectory } from '../host/directory-lock.ts';
+import { parseEnvFile, readEnvFile } from '../host/env-file.ts';
+import { linesShellsReadOtherwise } from '../host/shell-reading.ts';
 import { touchWakeFile } from '../jobs/wake-file.ts';
-import type { Cli, CliContext, CliResult } from './cli.ts';
+import { type Cli, type CliContext, type CliResult, ENV_FILE_VERB } from './cli.ts';
+import { readSecret } from './input.ts';
 import { textOption } from './options.ts';
-import { readSecret } from './secret-input.ts';
 
 export function registerMasterKeyCommand<S>(cli: Cli<S>, clock: Clock): void {
   const noun = cli.noun('master-key');
@@ -99,4 +102,17 @@ async function runMigrate(config: Config, dry_run: boolean, clock: Clock): Promi
   });
   await directory.close();
   return { json: { pending: [], applied: pending.map(present) }, text: `Applied: ${names}.` };
+}
+
+/** Prints the value of a variable; or, of none, the numbers of the lines that a shell reads otherwise. */
+export function registerEnvFileVerb<S>(cli: Cli<S>): void {
+  cli
+    .command(ENV_FILE_VERB)
+    .argument('<file>')
+    .argument('[name]')
+    .action((path: string, name?: string) => {
+      const text = readEnvFile(path);
+      const named = parseEnvFile(text).assignments.findLast((each) => each.name === name);
+      cli.print(name === undefined ? linesShellsReadOtherwise(text).join(', ') : (named?.value ?? ''));
+    });
 }

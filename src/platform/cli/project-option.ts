@@ -19,7 +19,7 @@ export function ownerOf<P>(
 }
 
 /** Where names are looked up: `{ projects, ...services.lists.naming }`. */
-export type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
+type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
 
 /**
  * What is named. Wrong usage for a name without --project. Throws AppError `not_found`, and `conflict` with

@@ -1,5 +1,8 @@
 /** How answers are laid out for people: tables, and the fields of one thing. */
+import { type CsvTable, csvOf } from '../http/csv.ts';
+import type { CliContext, CliResult } from './cli.ts';
 import { colourState, tone, withoutMarks } from './colour.ts';
+import type { Options } from './options.ts';
 
 /** Lists of words are joined with commas; what else has parts is JSON. */
 function cellText(value: unknown): string {
@@ -98,4 +101,18 @@ export function formatFields(fields: object): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`)
     .join('\n');
+}
+
+/** Writes a table; with `--json` it is one document, an array of objects by column. */
+export function writeTable({ out }: Pick<CliContext, 'out'>, options: Options, table: CsvTable): CliResult {
+  const { columns, pieces } = table;
+  const all: object[] = [];
+  if (options.json !== true) out(csvOf([columns]));
+  for (let next = pieces.next(); !next.done; next = pieces.next()) {
+    if (options.json !== true) out(csvOf(next.value));
+    else
+      for (const row of next.value)
+        all.push(Object.fromEntries(columns.map((column, place) => [column, row[place] ?? null])));
+  }
+  return { json: all, text: '' };
 }

@@ -4,9 +4,8 @@ import { basename } from 'node:path';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { readSecretBytes } from '../../platform/cli/input.ts';
 import { collect, listOption } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
-import { readSecretBytes } from '../../platform/cli/secret-input.ts';
 import { formatTable, type Table } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { counted } from '../../platform/words/phrases.ts';
@@ -40,8 +39,7 @@ export function registerVaultCommands(cli: Cli<Services>): void {
     .verb('show [service]', 'what is stored; secrets are masked')
     .ofProject()
     .example('satchel vault show --project shop', 'satchel vault show --project shop env')
-    .does(({ services }, options, name?: string) => {
-      const project = projectOf(services, options);
+    .does(({ services, project }, _options, name?: string) => {
       if (name === undefined) {
         const all = services.vault.describe(project);
         return { json: all, text: metadataTable(all) };
@@ -76,8 +74,7 @@ function registerChanges(cli: Cli<Services>, noun: Noun<Services>): void {
     .remark(`The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
 with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of one line that - or @file
 gives is taken for the editor's and left out; that of several lines stays.`)
-    .does(async ({ services, actor }, options, name, ...pairs) => {
-      const project = projectOf(services, options);
+    .does(async ({ services, project, actor }, options, name, ...pairs) => {
       const service = requireVaultService(name);
       const removed = listOption(options, 'unset');
       if (pairs.length + removed.length === 0) {
@@ -112,9 +109,8 @@ function registerDelete(noun: Noun<Services>): void {
     .verb('delete <service>', 'delete everything stored of a service')
     .ofProject()
     .example('satchel vault delete --project shop stripe --yes')
-    .removes(async ({ services, consent, actor }, options, name) => {
+    .removes(async ({ services, project, consent, actor }, _options, name) => {
       const service = requireVaultService(name);
-      const project = projectOf(services, options);
       const stored = countedOf(services.vault.count(project, service));
       consent(`deletes ${stored} of ${service.service} of the project ${project.slug} for good`);
       const removed = await services.vault.remove(actor, project, service);

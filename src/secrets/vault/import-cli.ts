@@ -2,9 +2,8 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
+import { readFileText } from '../../platform/cli/input.ts';
 import { collect, listOption, requireYes } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
-import { readFileText } from '../../platform/cli/secret-input.ts';
 import { formatTable, roomFor } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { counted } from '../../platform/words/phrases.ts';
@@ -31,8 +30,7 @@ value counts. A line that dotenv would skip, or whose value it would cut at a #,
 blank before it makes a comment. A new name is a secret, unless --plain says otherwise or, without --plain, it begins with
 NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_. What would be stored, and what that replaces, is shown first; without a yes, given at the
 terminal or as --yes, nothing is stored.`)
-    .does(async ({ services, actor }, options, file) => {
-      const project = projectOf(services, options);
+    .does(async ({ services, project, actor }, options, file) => {
       const text = await readFileText(cli, file);
       const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
       const submission = { text, plain, field: '_' };

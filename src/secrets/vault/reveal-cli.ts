@@ -28,9 +28,8 @@ function registerReveal(cli: Cli<Services>, noun: Noun<Services>): void {
     .verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
     .ofProject()
     .example('satchel vault reveal --project shop stripe')
-    .does(async ({ services, actor }, options, name?: string) => {
+    .does(async ({ services, project, actor }, _options, name?: string) => {
       const scope = name === undefined ? {} : { service: requireVaultService(name) };
-      const project = projectOf(services, options);
       const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
       warnOfUndecryptable(cli, revealed.undecryptable);
       return { json: revealed, text: revealedTable(revealed) };
@@ -54,9 +53,8 @@ function registerEnv(cli: Cli<Services>, noun: Noun<Services>): void {
     .remark(`Each file is quoted for one loader, and only that one reads every value back as it is stored: server for dotenv, nextjs
 for @next/env, vite for Vite's loadEnv, expo for @expo/env, shell for sh. Only shell is safe to source. What the loader
 can't carry is named on stderr, and left out.`)
-    .does(async ({ services, actor }, options) => {
+    .does(async ({ services, project, actor }, options) => {
       const target = BLOCK_TARGETS.find((each) => each === options.target) ?? 'server';
-      const project = projectOf(services, options);
       const { text, ...rest } = await services.vault.revealBlock(actor, project, target);
       warnOfUndecryptable(cli, rest.undecryptable);
       noteShadowed(cli, rest.shadowed);

@@ -1,8 +1,10 @@
 /** Secrets given on the command line, from where no other user of the machine can read them. */
+
 import { isUtf8 } from 'node:buffer';
+import { createReadStream, openSync, readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
+import { asCaller } from '../host/ownership.ts';
 import type { Cli } from './cli.ts';
-import { readNamedFile } from './named-files.ts';
 import { UsageError } from './options.ts';
 
 /** Whether an argument names where its value is, instead of being it. */
@@ -59,4 +61,13 @@ export async function readSecretBytes<S>(cli: Cli<S>, argument: string, what: st
     `satchel: warning: ${what} stands in the process list and the shell's history; give - (standard input), @file or env:NAME instead`,
   );
   return new TextEncoder().encode(argument);
+}
+
+export function readNamedFile(path: string): Buffer {
+  return asCaller(() => readFileSync(path));
+}
+
+/** The bytes as they are read. Throws at the first where the file can't be opened. */
+export async function* streamNamedFile(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path, { fd: asCaller(() => openSync(path, 'r')) });
 }
