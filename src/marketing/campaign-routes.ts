@@ -2,9 +2,9 @@
 
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Actor } from '../platform/http/callers.ts';
+import { madeReply } from '../platform/http/record-routes.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
 import { emailAddress, type Static, type TSchema, t, ulid } from '../platform/http/schema.ts';
-import { madeReply } from '../platform/http/second-names.ts';
 import type { Naming } from '../platform/words/phrases.ts';
 import { marketingRoute } from './marketing-route.ts';
 import type { KeyOwner } from './settings/service.ts';

@@ -3,7 +3,7 @@ import type { Projects } from '../access/projects/service.ts';
 import type { CliContext } from '../platform/cli/cli.ts';
 import { resolveNamed } from '../platform/cli/project-option.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import { secondOfName } from '../platform/http/second-names.ts';
+import { secondOfName } from '../platform/http/record-routes.ts';
 import { isSecond, type Naming } from '../platform/words/phrases.ts';
 import type { Broadcasts } from './broadcasts/service.ts';
 import type { Contacts } from './contacts/service.ts';

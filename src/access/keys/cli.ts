@@ -4,7 +4,7 @@ import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { rowOf } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import { secondOfName } from '../../platform/http/second-names.ts';
+import { secondOfName } from '../../platform/http/record-routes.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import type { Projects } from '../projects/service.ts';
 import {

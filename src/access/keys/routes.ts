@@ -1,10 +1,9 @@
 /** The management plane's endpoints of API keys. */
 import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
-import { recordRoutes } from '../../platform/http/record-routes.ts';
+import { recordRoutes, warnedReply } from '../../platform/http/record-routes.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import { warnedReply } from '../../platform/http/second-names.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import {
   createKeyBody,

@@ -1,10 +1,9 @@
 /** Endpoints of contact lists. */
 
 import { pageQuery } from '../../platform/http/pagination.ts';
-import { recordRoutes } from '../../platform/http/record-routes.ts';
+import { madeReply, recordRoutes } from '../../platform/http/record-routes.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import { madeReply } from '../../platform/http/second-names.ts';
 import type { Naming } from '../../platform/words/phrases.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import { changes, creation, listRecord } from './schemas.ts';

@@ -1,9 +1,8 @@
 /** Endpoints of segments. */
 
-import { recordRoutes } from '../../platform/http/record-routes.ts';
+import { madeReply, recordRoutes } from '../../platform/http/record-routes.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import { madeReply } from '../../platform/http/second-names.ts';
 import type { Naming } from '../../platform/words/phrases.ts';
 import type { Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';

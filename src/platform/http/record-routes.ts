@@ -2,8 +2,10 @@
  * The routes of a record: list, create, read, change and delete, each said by what differs. A noun names where
  * its records are and how one is found; what it has besides, it has as routes of its own.
  */
+
 import type { FieldErrors } from '../../errors.ts';
-import type { Mirror, Route, SpecBase } from './routes.ts';
+import { isSecond, type Naming } from '../words/phrases.ts';
+import { type Mirror, Reply, type Route, type SpecBase } from './routes.ts';
 import { type Static, type TSchema, t } from './schema.ts';
 
 /** What a noun says of one of the five; whatever stands here goes before what follows from the record. */
@@ -88,4 +90,20 @@ export function recordRoutes<
     remove && route({ ...one, load: loadToChange, ...remove, method: 'DELETE' }),
   ];
   return routes.flatMap((made) => made ?? []);
+}
+
+/** For who makes a second thing of a name at the shell, which is allowed, but seldom meant. */
+export function secondOfName(what: string, name: string): string {
+  return `satchel: warning: this project has another ${what} that is called ${name}; only their ids tell them apart`;
+}
+
+/** The answer to a POST that made something of a project; with a Warning header where it is the second of its name. */
+export function madeReply(made: { name: string }, names: Naming, project: { id: number }): Reply {
+  return warnedReply(made, names.what, isSecond(names, project.id, made.name));
+}
+
+/** As `madeReply`, for who has looked by themselves. */
+export function warnedReply(made: unknown, what: string, is_second: boolean): Reply {
+  const warning = `299 satchel "another active ${what} of this project has this name"`;
+  return new Reply(201, made, is_second ? { Warning: warning } : {});
 }
