@@ -6,6 +6,7 @@ import { type Answer, addCapturingMailbox } from './support/helpers.ts';
 import {
   codeOf,
   dataOf,
+  detailsOf,
   invalidFieldsOf,
   listOf,
   type Management,
@@ -27,6 +28,8 @@ interface Noun {
   /** `never`: there is no DELETE. `again`: it stays where it is, and may be asked to go again. */
   removed?: 'never' | 'again';
   is_unpaged?: true;
+  /** Not newest first. */
+  is_ordered_otherwise?: true;
   /** A change answers less than reading does, and so no version. */
   is_answered_otherwise?: true;
 }
@@ -134,6 +137,7 @@ const NOUNS: Record<string, Noun> = {
     named_by: 'address',
     change: { daily_limit: 7 },
     wrong: { daily_limit: -1 },
+    is_ordered_otherwise: true,
   },
   'sending domain': {
     path: '/sending-domains',
@@ -141,6 +145,7 @@ const NOUNS: Record<string, Noun> = {
     named_by: 'name',
     change: { is_active: false },
     wrong: { is_trusted: 'yes' },
+    is_ordered_otherwise: true,
   },
   project: {
     path: '/projects',
@@ -226,8 +231,13 @@ async function make(noun: Noun): Promise<string> {
   const answer = await ask(noun, 'POST', '', { body: noun.make(made) });
   expect([noun.path, answer.status, answer.status === 201 ? '' : answer.text]).toEqual([noun.path, 201, '']);
   expect(version()).not.toEqual(before);
-  return `/${dataOf(answer)[noun.named_by ?? 'id']}`;
+  return pathOf(noun)(dataOf(answer));
 }
+
+const pathOf =
+  ({ named_by = 'id' }: Noun) =>
+  (record: Record<string, unknown>): string =>
+    `/${record[named_by]}`;
 
 /** The answer, having changed nothing. */
 async function refused(noun: Noun, method: string, one: string, asked?: Asked): Promise<Answer> {
@@ -249,9 +259,11 @@ function methodsOf({ is_unreadable, change, removed }: Noun): [string, Asked][] 
 describe.each(Object.entries(NOUNS))('a %s', (_what, noun) => {
   test('is made, listed in pages, read, changed and deleted', async () => {
     const one = await make(noun);
-    await make(noun);
+    const newest = await make(noun);
     const listed = await ask(noun, 'GET', '');
     expect([listed.status, listOf(listed).length >= 2]).toEqual([200, true]);
+    if (!noun.is_ordered_otherwise)
+      expect(listOf(listed).slice(0, 2).map(pathOf(noun))).toEqual([newest, one]);
     if (!noun.is_unpaged) {
       const total = listOf(listed).length;
       const page = await ask(noun, 'GET', '?per_page=1&page=2');
@@ -270,6 +282,8 @@ describe.each(Object.entries(NOUNS))('a %s', (_what, noun) => {
       return;
     }
     expect((await ask(noun, 'DELETE', one, { body: {} })).status).toBe(200);
+    const left = listOf(await ask(noun, 'GET', '')).length;
+    expect(left).toBe(listOf(listed).length - (noun.removed === 'again' ? 0 : 1));
     if (noun.removed !== 'again') expect((await refused(noun, 'DELETE', one, { body: {} })).status).toBe(404);
   });
 
@@ -315,7 +329,6 @@ describe.each(Object.entries(NOUNS))('a %s', (_what, noun) => {
 
   test('is for whoever may: nobody without a credential, and none changes it who is read-only or lacks a capability', async () => {
     const one = await make(noun);
-    const powerless = on.all;
     const all: [string, string, Asked][] = [
       ['GET', '', {}],
       ['POST', '', { body: noun.make(++made) }],
@@ -326,8 +339,11 @@ describe.each(Object.entries(NOUNS))('a %s', (_what, noun) => {
         (await refused(noun, method, path, { ...asked, token })).status;
       expect([method, await status(null)]).toEqual([method, 401]);
       if (method !== 'GET') expect([method, await status(reader)]).toEqual([method, 403]);
-      if (OF_ADMINISTRATORS.includes(noun.path))
-        expect([method, await status(powerless)]).toEqual([method, 403]);
+      if (!OF_ADMINISTRATORS.includes(noun.path)) continue;
+      const answer = await refused(noun, method, path, { ...asked, token: on.all });
+      expect([method, answer.status, codeOf(answer), detailsOf(answer)]).toEqual([
+        ...[method, 403, 'TOKEN_PERMISSION_DENIED', { required_scope: 'can_administer' }],
+      ]);
     }
   });
 });

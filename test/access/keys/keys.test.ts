@@ -9,7 +9,6 @@ import {
   dataOf,
   detailsOf,
   invalidFieldsOf,
-  listOf,
   type Management,
 } from '../../support/management.ts';
 
@@ -156,16 +155,6 @@ describe('making a key', () => {
 });
 
 describe('listing and reading', () => {
-  test('runs newest first, page by page, with the total of the project', async () => {
-    for (const name of ['second', 'third'])
-      await call('POST', '/projects/mine/api-keys', stage.all, { name });
-    const answer = await call('GET', '/projects/mine/api-keys?per_page=2', stage.scoped);
-    expect(listOf(answer).map((key) => key.name)).toEqual(['third', 'second']);
-    expect(answer.body.meta).toMatchObject({ total: 3, last_page: 2, next_page: 2 });
-    expect(answer.body.message).toContain('page=2');
-    expect(Object.keys(answer.body).sort()).toEqual(['data', 'message', 'meta']);
-  });
-
   test('no list or read holds a secret or a hash', async () => {
     for (const path of ['/projects/mine/api-keys', KEY, '/projects/mine', '/projects']) {
       const { text } = await call('GET', path, stage.all);
@@ -173,10 +162,6 @@ describe('listing and reading', () => {
       expect(text).not.toContain(hashToken(secret));
       expect(text).not.toContain('sealed');
     }
-  });
-
-  test('a bad page is 422', async () => {
-    expect((await call('GET', '/projects/mine/api-keys?page=-1', stage.all)).status).toBe(422);
   });
 });
 

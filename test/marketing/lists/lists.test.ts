@@ -121,20 +121,6 @@ describe('a list', () => {
     ]);
     expect(dataOf(await on.call('GET', `/email-lists/${id}`))).toEqual(before);
   });
-
-  test('of another project is not found, and neither is an id that is none', async () => {
-    const other = await makeProject(on.app, 'elsewhere');
-    const key = await other.key({ can_manage_email_marketing: true });
-    const id = await on.list();
-    const answers = [
-      await on.app.call('GET', `/api/v1/email-lists/${id}`, { key }),
-      await on.app.call('PATCH', `/api/v1/email-lists/${id}`, { key, body: { name: '' } }),
-      await on.app.call('GET', '/api/v1/email-lists/nonsense', { key }),
-    ];
-    for (const answer of answers)
-      expect([answer.status, answer.body.message]).toEqual([404, answers[0]?.body.message as string]);
-    expect(rowsOf(await on.app.call('GET', '/api/v1/email-lists', { key }))).toEqual([]);
-  });
 });
 
 test('archived lists are left out unless asked for, page by page, and come back', async () => {
