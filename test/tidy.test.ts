@@ -39,7 +39,7 @@ const LOOKS_ACROSS = [
   'src/operation/jobs/store.ts',
   'src/operation/metrics/store.ts',
   'src/operation/overview/store.ts',
-  'src/operation/replica/store.ts',
+  'src/operation/replica/service.ts',
   'src/operation/search/store.ts',
   'src/operation/transfers/inventory-tables.ts',
   'src/operation/transfers/manifest-store.ts',

@@ -33,9 +33,7 @@ import {
   largestBlobBytes,
   listNamedBlobs,
   listStoredObjects,
-  sumBlobBytes,
-  sumContents,
-  sumStoredBytes,
+  sumIn,
 } from './store.ts';
 
 /** What a backup leaves free on the disk, so that a server can go on: some thousand commits. */
@@ -79,15 +77,7 @@ export async function backUp(
   refuseExisting(file, 'a backup');
   if (!existsSync(dirname(file)))
     throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
-  return make(data_dir, options, {
-    file,
-    beside: file,
-    outlet: null,
-    async onWritten(partial) {
-      publish(partial, file, 'a backup');
-      await flushFolder(dirname(file));
-    },
-  });
+  return make(data_dir, options, { beside: file, outlet: null });
 }
 
 /**
@@ -103,7 +93,7 @@ export async function backUpTo(
   makeFolder(folder);
   // A server's start removes what is left of such names.
   const beside = join(folder, 'satchel-stream');
-  return make(data_dir, options, { file: STANDARD_OUTPUT, beside, outlet, onWritten: async () => {} });
+  return make(data_dir, options, { beside, outlet });
 }
 
 /**
@@ -118,7 +108,7 @@ export async function backUpWithin(
   requireRoomFor(
     requireDatabase(data_dir),
     dirname(options.file),
-    (live, bytes) => 2 * bytes + sumBlobBytes(live),
+    (live, bytes) => 2 * bytes + sumIn(live, 'local').bytes,
   );
   return backUp(data_dir, options);
 }
@@ -138,41 +128,33 @@ function requireRoomFor(
   }
 }
 
-interface Destination {
-  /** What messages call it. */
-  file: string;
-  /** The path beside which scratch files are. */
-  beside: string;
-  outlet: Outlet | null;
-  onWritten(partial: string): Promise<void>;
-}
-
+/** Has the archive in the file `beside`, or with the outlet; scratch files are beside that path. */
 async function make(
   data_dir: string,
   { clock, store: from = null, onProgress = () => {} }: MakeOptions,
-  { file, beside, outlet, onWritten }: Destination,
+  { beside, outlet }: { beside: string; outlet: Outlet | null },
 ): Promise<BackupResult> {
+  const file = outlet ? STANDARD_OUTPUT : beside;
   const mark = join(dirname(beside), `.${basename(beside)}.${process.pid}`);
   const [partial, snapshot] = [`${mark}.partial`, `${mark}.snapshot`];
-  const live_path = databasePathOf(data_dir);
   return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
     try {
-      takeSnapshot(live_path, snapshot);
+      takeSnapshot(databasePathOf(data_dir), snapshot);
       dropPassing(snapshot);
-      const places = { data_dir, live_path, snapshot, partial };
-      const result = await writeBackup(places, { created_ms: clock.now(), from, outlet, onProgress });
-      await onWritten(partial);
+      const created_ms = clock.now();
+      const result = await writeBackup({ data_dir, snapshot, partial, created_ms, from, outlet, onProgress });
+      if (!outlet) {
+        publish(partial, file, 'a backup');
+        await flushFolder(dirname(file));
+      }
       return { file, ...result };
     } catch (error) {
-      throw error instanceof AppError ? error : explainFailure(error, file);
+      if (error instanceof AppError) throw error;
+      const left = outlet ? NOT_WHOLE : 'Nothing was left behind.';
+      const message = `The backup ${file} could not be made: ${messageOf(error)}. ${left}`;
+      throw new AppError('unavailable', message, { cause: error });
     }
   });
-}
-
-function explainFailure(error: unknown, file: string): AppError {
-  const left = file === STANDARD_OUTPUT ? NOT_WHOLE : 'Nothing was left behind.';
-  const message = `The backup ${file} could not be made: ${messageOf(error)}. ${left}`;
-  return new AppError('unavailable', message, { cause: error });
 }
 
 /** A copy of one committed state. It is flushed with the backup, not by itself. */
@@ -188,23 +170,18 @@ function takeSnapshot(live_path: string, snapshot: string): void {
   }
 }
 
-interface Places {
+interface Writing {
   data_dir: string;
-  live_path: string;
   snapshot: string;
   partial: string;
+  created_ms: number;
+  from: S3Store | null;
+  outlet: Outlet | null;
+  onProgress: OnProgress;
 }
 
-async function writeBackup(
-  places: Places,
-  {
-    created_ms,
-    from,
-    outlet,
-    onProgress,
-  }: { created_ms: number; from: S3Store | null; outlet: Outlet | null; onProgress: OnProgress },
-): Promise<Omit<BackupResult, 'file'>> {
-  const { data_dir, live_path, snapshot, partial } = places;
+async function writeBackup(job: Writing): Promise<Omit<BackupResult, 'file'>> {
+  const { data_dir, snapshot, partial, created_ms, from, outlet, onProgress } = job;
   rmSync(partial, { force: true });
   const fd = openSync(partial, 'wx+', 0o600);
   try {
@@ -217,7 +194,7 @@ async function writeBackup(
     let total_bytes = statSync(snapshot).size;
     try {
       master_key_id = readMetaValue(copy, 'master_key_id');
-      total_bytes += sumBlobBytes(copy) + (from ? sumStoredBytes(copy) : 0);
+      total_bytes += sumIn(copy, 'local').bytes + (from ? sumIn(copy, 's3').bytes : 0);
       for (const blob of listNamedBlobs(copy)) {
         const size_bytes = await addBlob(writer, data_dir, blob);
         if (size_bytes === null) missing.push(blob.public_id);
@@ -236,12 +213,12 @@ async function writeBackup(
         if (from) onProgress(writer.position, total_bytes);
       }
       blobs.stored_objects = listed.length;
-      held = sumContents(copy);
+      held = sumIn(copy, 'database');
       if (listed.length > 0) writer.writeText(STORED, listed.join(''));
     } finally {
       copy.close();
     }
-    const left_out = missing.length > 0 ? dropBlobs(snapshot, live_path, missing) : [];
+    const left_out = missing.length > 0 ? dropBlobs(snapshot, databasePathOf(data_dir), missing) : [];
     const database_bytes = await copyDatabase(writer, snapshot);
     const size_bytes = await writer.finish();
     return {

@@ -56,6 +56,17 @@ interface RestoreResult extends RestoredCounts {
   notes: string[];
 }
 
+interface RestoreOptions {
+  file: string | ArchiveStream;
+  replace: boolean;
+  to?: StoreName;
+  /** Holds nothing: the server goes on with what waits. */
+  release?: boolean;
+  actor: Actor;
+  clock: Clock;
+  onProgress?: OnProgress;
+}
+
 /** Begins the names of scratch folders of a restore; what a crash leaves of them the next restore removes. */
 export const RESTORE_SCRATCH = 'restoring-';
 /** Begins the names of folders that keep what a restore replaced. */
@@ -67,19 +78,7 @@ export const REPLACED = 'replaced-';
  * damaged backup; `conflict` when the directory is served, in use or has data, or when the master key is not
  * the backup's.
  */
-export async function restoreBackup(
-  config: Config,
-  options: {
-    file: string | ArchiveStream;
-    replace: boolean;
-    to?: StoreName;
-    /** Holds nothing: the server goes on with what waits. */
-    release?: boolean;
-    actor: Actor;
-    clock: Clock;
-    onProgress?: OnProgress;
-  },
-): Promise<RestoreResult> {
+export async function restoreBackup(config: Config, options: RestoreOptions): Promise<RestoreResult> {
   const { data_dir } = config;
   const store = options.to === 's3' ? requireStore(config) : null;
   const { file } = options;
@@ -97,9 +96,7 @@ export async function restoreBackup(
     makeDataDirectory(data_dir);
     const lock = lockDirectory(data_dir, process.pid);
     try {
-      const now_ms = options.clock.now();
-      const result = await restoreLocked(reader, config, { ...options, now_ms, store });
-      const { counts, replaced, key, held } = result;
+      const { counts, replaced, key, held } = await restoreLocked(reader, config, { ...options, store });
       return {
         data_dir,
         created_at: about.created_at,
@@ -181,23 +178,10 @@ function notesOf(counts: RestoredCounts, replaced: string | null, held: Held | n
 async function restoreLocked(
   reader: BackupReader,
   config: Config,
-  {
-    now_ms,
-    store,
-    file,
-    onProgress,
-    actor,
-    release,
-  }: {
-    now_ms: number;
-    store: S3Store | null;
-    file: string | ArchiveStream;
-    onProgress?: OnProgress;
-    actor: Actor;
-    release?: boolean;
-  },
+  { clock, store, file, onProgress, actor, release }: RestoreOptions & { store: S3Store | null },
 ): Promise<{ counts: RestoredCounts; replaced: string | null; key: JudgedKey; held: Held | null }> {
   const { data_dir } = config;
+  const now_ms = clock.now();
   for (const name of readdirSync(data_dir)) {
     // The lock is ours, so these are what a restore left that was cut off.
     if (name.startsWith(RESTORE_SCRATCH)) rmSync(join(data_dir, name), { recursive: true, force: true });

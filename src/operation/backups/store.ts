@@ -3,6 +3,7 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
 import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
+import type { StoreName } from '../../platform/files/byte-store.ts';
 import { newHold, STORE_HOLD } from '../../platform/files/store-hold.ts';
 import { asOwner } from '../../platform/host/ownership.ts';
 
@@ -53,12 +54,12 @@ export function* listContentSizes(
   yield* sizes.iterate();
 }
 
-/** How many objects have their bytes in the database, and how many bytes those are. */
-export function sumContents(sqlite: Sqlite): { objects: number; bytes: number } {
-  return {
-    objects: readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 'database'"),
-    bytes: readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'database'"),
-  };
+/** How many objects have their bytes in a place, and how many bytes those are by their rows. */
+export function sumIn(sqlite: Sqlite, place: StoreName): { objects: number; bytes: number } {
+  const sum = sqlite.query<{ objects: number; bytes: number }, []>(
+    `SELECT count(*) AS objects, coalesce(sum(size_bytes), 0) AS bytes FROM objects WHERE store = '${place}'`,
+  );
+  return sum.get() ?? { objects: 0, bytes: 0 };
 }
 
 /** Every object whose bytes are in the object store. */
@@ -72,19 +73,6 @@ export function* listStoredObjects(sqlite: Sqlite): Generator<StoredObject> {
 /** Whether a row names this object. */
 export function isNamed(sqlite: Sqlite, public_id: string): boolean {
   return readCount(sqlite, 'SELECT count(*) FROM objects WHERE public_id = ?', public_id) > 0;
-}
-
-export function countStoredObjects(sqlite: Sqlite): number {
-  return readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 's3'");
-}
-
-/** How many bytes the files of objects have by their rows. */
-export function sumBlobBytes(sqlite: Sqlite): number {
-  return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'local'");
-}
-
-export function sumStoredBytes(sqlite: Sqlite): number {
-  return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 's3'");
 }
 
 /** How large the largest file is of those that a backup holds. */

@@ -5,7 +5,7 @@ import { S3Store } from '../../platform/files/s3-store.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import type { S3Settings } from '../../store-place.ts';
-import { countStoredObjects, isNamed, listStoredObjects, type StoredObject } from './store.ts';
+import { isNamed, listStoredObjects, type StoredObject, sumIn } from './store.ts';
 import { describeIds } from './unpacking.ts';
 
 /** Questions to the store at once. */
@@ -35,7 +35,7 @@ export async function checkStored(
   const backup = connect(backup_path, { query_only: true });
   const live = hasDatabase(data_dir) ? connectAsOwner(databasePathOf(data_dir), { query_only: true }) : null;
   try {
-    const total = countStoredObjects(backup);
+    const total = sumIn(backup, 's3').objects;
     const missing: string[] = [];
     const different: string[] = [];
     let deleted_since = 0;

@@ -14,13 +14,7 @@ import { letOthers, type OnProgress } from '../../platform/host/waiting.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-source.ts';
 import type { BackupReader } from './format.ts';
 import { DATABASE, STORED } from './format.ts';
-import {
-  countStoredObjects,
-  countWaitingEmails,
-  listContents,
-  listNamedBlobs,
-  listStoredObjects,
-} from './store.ts';
+import { countWaitingEmails, listContents, listNamedBlobs, listStoredObjects, sumIn } from './store.ts';
 
 /** Files that a restore flushes at once: they keep a disk busy, and are below every limit of open files. */
 const RESTORE_FLUSHES = 32;
@@ -148,7 +142,7 @@ async function checkRestored(dir: string, onChecked: (bytes: number) => void): P
       projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
       objects: readCount(sqlite, 'SELECT count(*) FROM objects'),
       object_bytes: bytes,
-      stored_objects: countStoredObjects(sqlite),
+      stored_objects: sumIn(sqlite, 's3').objects,
       brought_objects: brought,
       emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
       waiting_emails: countWaitingEmails(sqlite),

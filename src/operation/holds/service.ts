@@ -88,7 +88,7 @@ export function readHeld(read: Tx, project_ids: readonly number[] | null): HeldR
 }
 
 /** All that is held in a database that nothing else is asked of. */
-export function readHeldIn(sqlite: Sqlite): HeldRecord | null {
+function readHeldIn(sqlite: Sqlite): HeldRecord | null {
   const hold = parseRestoreHold(readMetaValue(sqlite, RESTORE_HOLD));
   return hold && recordOf(hold, store.countHeldIn(sqlite));
 }

@@ -11,6 +11,7 @@ import {
   type RestoreHold,
 } from '../../platform/jobs/restore-hold.ts';
 import { LAST_DATE_MS } from '../../platform/jobs/store.ts';
+import type { ReleasedRecord } from './schemas.ts';
 
 /** Jobs that lead to mail; imports lead to none. */
 const MAIL_JOB = 'email.send';
@@ -101,15 +102,8 @@ export const forgetHold = rawRun(`DELETE FROM meta WHERE name = '${RESTORE_HOLD}
 
 /* --- What is held ------------------------------------------------------------------------------------------------- */
 
-/** How much is held, of each kind. `jobs` are sign-ups and runs of schedules. */
-export interface Held {
-  mails: number;
-  sequences: number;
-  broadcasts: number;
-  schedules: number;
-  deliveries: number;
-  jobs: number;
-}
+/** How much is held, of each kind. */
+export type Held = ReleasedRecord['went_on'];
 
 /** `?1` is a JSON array of project ids, or null for all. */
 const IN_SCOPE = '(?1 IS NULL OR project_id IN (SELECT value FROM json_each(?1)))';

@@ -122,24 +122,14 @@ export class Metrics {
         type: 'histogram',
         samples: [{ histogram: event_loop.delays }],
       },
-      counter('attempts_total', 'Attempts at handing a mail to a relay, by outcome.', 'outcome', [
+      counters('attempts_total', 'Attempts at handing a mail to a relay, by outcome.', 'outcome', [
         ...deliveries.attempts.outcomes.entries(),
       ]),
-      counter('deliveries_total', 'What became of mails, reports of other servers included.', 'outcome', [
+      counters('deliveries_total', 'What became of mails, reports of other servers included.', 'outcome', [
         ...deliveries.outcomes.entries(),
       ]),
-      {
-        name: 'satchel_commits_total',
-        help: 'Commits, of which each may carry several changes.',
-        type: 'counter',
-        samples: [{ value: counts.get('commits') ?? 0 }],
-      },
-      {
-        name: 'satchel_changes_total',
-        help: 'Changes that were committed.',
-        type: 'counter',
-        samples: [{ value: counts.get('changes') ?? 0 }],
-      },
+      counter('commits_total', 'Commits, of which each may carry several changes.', counts.get('commits')),
+      counter('changes_total', 'Changes that were committed.', counts.get('changes')),
       {
         name: 'satchel_fsync_duration_seconds',
         help: 'How long the disk took to keep a commit (log) or an upload (files).',
@@ -185,23 +175,15 @@ export class Metrics {
   ): Promise<Map<string, Lane>> {
     const groups = await next((read) => listPendingGroups(read, () => false));
     const bulk = await next(store.listBulkGroups);
-    const waiting: [string, store.Waiting, number | null][] = [
+    const waiting = [
       ...groups
         .filter(({ lane }) => typeOf(lane) !== BULK_JOB)
-        .map((group): [string, store.Waiting, number | null] => [
-          laneOf(group),
-          store.waitingJobs(group),
-          group.project_id,
-        ]),
-      ...bulk.map((group): [string, store.Waiting, number] => [
-        BULK_LANE,
-        store.waitingBulk(group),
-        group.project_id,
-      ]),
+        .map((of) => ({ name: laneOf(of), project_id: of.project_id, group: store.waitingJobs(of) })),
+      ...bulk.map((of) => ({ name: BULK_LANE, project_id: of.project_id, group: store.waitingBulk(of) })),
     ];
     const lanes = new Map([...this.#lanes].map((name): [string, Lane] => [name, { depth: 0, age_ms: 0 }]));
     const { projects } = this.deps;
-    for (const [name, group, project_id] of waiting) {
+    for (const { name, project_id, group } of waiting) {
       const lane = lanes.get(name) ?? { depth: 0, age_ms: 0 };
       // What an inactive project has waiting is not late.
       const since = await next((read) =>
@@ -295,17 +277,12 @@ function ofSubmission(submitted: Submitted | null): Metric[] {
   const { connections, taken, put_off, refused, failed_sign_ins } = submitted;
   return [
     gauge('smtp_connections', 'Connections of apps that hand mail in by SMTP.', connections),
-    counter('smtp_messages_total', 'Messages that apps handed in by SMTP, by the reply.', 'reply', [
+    counters('smtp_messages_total', 'Messages that apps handed in by SMTP, by the reply.', 'reply', [
       ['taken', taken],
       ['put_off', put_off],
       ['refused', refused],
     ]),
-    {
-      name: 'satchel_smtp_failed_sign_ins_total',
-      help: 'Sign-ins by SMTP that were refused.',
-      type: 'counter',
-      samples: [{ value: failed_sign_ins }],
-    },
+    counter('smtp_failed_sign_ins_total', 'Sign-ins by SMTP that were refused.', failed_sign_ins),
   ];
 }
 
@@ -320,7 +297,7 @@ function typeOf(lane: string): string {
   return lane.split(':')[0] ?? lane;
 }
 
-function counter(name: string, help: string, label: string, values: [string, number][]): Metric {
+function counters(name: string, help: string, label: string, values: [string, number][]): Metric {
   return { name: `satchel_${name}`, help, type: 'counter', samples: labelled(label, values) };
 }
 
@@ -330,6 +307,10 @@ function gauges(name: string, help: string, label: string, values: [string, numb
 
 function labelled(label: string, values: [string, number][]) {
   return values.map(([value, n]) => ({ labels: { [label]: value }, value: n }));
+}
+
+function counter(name: string, help: string, value = 0): Metric {
+  return { name: `satchel_${name}`, help, type: 'counter', samples: [{ value }] };
 }
 
 /** Null is no sample. */

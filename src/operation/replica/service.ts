@@ -1,10 +1,10 @@
 /** How the replica of the database is: how far it is behind, and what is not in it. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { resolve } from 'node:path';
+import { readCount } from '../../platform/database/plain-connection.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { counted, formatBytes } from '../../platform/words/phrases.ts';
 import { askLitestream, hasReplica } from './litestream.ts';
-import { countLocalBytes } from './store.ts';
 
 export { REPLICA_PATHS } from './config.ts';
 
@@ -43,6 +43,14 @@ function stateOf(is_running: boolean, has_replica: boolean, behind_ms: number | 
   if (!is_running) return has_replica ? 'stopped' : 'none';
   if (behind_ms === null) return 'starting';
   return behind_ms > BEHIND_MS ? 'behind' : 'replicating';
+}
+
+/** Objects, whose bytes are files of the data directory. */
+function countLocalBytes(sqlite: Sqlite): { files: number; bytes: number } {
+  return {
+    files: readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 'local'"),
+    bytes: readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'local'"),
+  };
 }
 
 /** What is not in the replica, as a sentence; empty where all is. */
