@@ -17,45 +17,41 @@ export class Search {
       projects: store.searchProjects(read, scope, q),
       api_keys: store
         .searchKeys(read, scope, q)
-        .map((row) => withProject(row, { is_active: row.is_active === 1 })),
+        .map(({ is_active, ...row }) => ({ ...row, is_active: is_active === 1 })),
       objects: store
         .searchObjects(read, scope, q, this.deps.clock.now())
-        .map((row) => withProject(row, { created_at: toIso(row.created_at) })),
+        .map(({ created_at, ...row }) => ({ ...row, created_at: toIso(created_at) })),
       emails: store
         .searchEmails(read, scope, q)
-        .map((row) => withProject(row, { created_at: toIso(row.created_at) })),
-      contacts: store
-        .searchContacts(read, scope, q)
-        .map(({ list_id, list_name, ...row }) =>
-          withProject(row, { list: { id: list_id, name: list_name } }),
-        ),
-      ...this.#named(scope, q),
-      ...(caller.capabilities.has(ADMINISTER) ? this.#namedOfSatchel(q) : {}),
+        .map(({ created_at, ...row }) => ({ ...row, created_at: toIso(created_at) })),
+      contacts: store.searchContacts(read, scope, q).map(withList),
+      ...this.#named(scope, store.anywhere(q)),
+      ...(caller.capabilities.has(ADMINISTER) ? this.#namedOfSatchel(store.anywhere(q)) : {}),
     };
   }
 
-  #named(scope: string | null, q: string) {
+  #named(scope: string | null, pattern: string) {
     const { read } = this.deps.database;
-    const pattern = store.anywhere(q);
     const { lists, segments, templates, sequences, broadcasts, schedules, webhooks } = store.named;
     return {
-      lists: lists(read, scope, pattern).map((row) => withProject(row, { archived: row.archived === 1 })),
-      segments: segments(read, scope, pattern).map(({ list_id, list_name, ...row }) =>
-        withProject(row, { list: { id: list_id, name: list_name } }),
-      ),
-      templates: templates(read, scope, pattern).map((row) => withProject(row, {})),
-      sequences: sequences(read, scope, pattern).map((row) => withProject(row, {})),
-      broadcasts: broadcasts(read, scope, pattern).map((row) => withProject(row, {})),
-      schedules: schedules(read, scope, pattern).map((row) =>
-        withProject(row, { is_active: row.is_active === 1 }),
-      ),
-      webhooks: webhooks(read, scope, pattern).map((row) => withProject(row, {})),
+      lists: lists(read, scope, pattern).map(({ archived, ...row }) => ({
+        ...row,
+        archived: archived === 1,
+      })),
+      segments: segments(read, scope, pattern).map(withList),
+      templates: templates(read, scope, pattern),
+      sequences: sequences(read, scope, pattern),
+      broadcasts: broadcasts(read, scope, pattern),
+      schedules: schedules(read, scope, pattern).map(({ is_active, ...row }) => ({
+        ...row,
+        is_active: is_active === 1,
+      })),
+      webhooks: webhooks(read, scope, pattern),
     };
   }
 
-  #namedOfSatchel(q: string) {
+  #namedOfSatchel(pattern: string) {
     const { read } = this.deps.database;
-    const pattern = store.anywhere(q);
     const { sending_domains, mailboxes, people, tokens } = store.namedOfSatchel;
     return {
       sending_domains: sending_domains(read, pattern),
@@ -66,11 +62,6 @@ export class Search {
   }
 }
 
-type InProject = { project_public_id: string; project_name: string; project_slug: string };
-
-/** The row with its project as an object, and with what is shown otherwise than it is stored. */
-function withProject<Row extends InProject, Shown extends object>(row: Row, shown: Shown) {
-  const { project_public_id, project_name, project_slug, ...fields } = row;
-  const project = { public_id: project_public_id, name: project_name, slug: project_slug };
-  return { ...fields, ...shown, project };
+function withList<Row extends store.Listed>({ list_id, list_name, ...row }: Row) {
+  return { ...row, list: { id: list_id, name: list_name } };
 }

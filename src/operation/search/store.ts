@@ -6,7 +6,7 @@
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { SEARCH_ROWS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { type AllSql, rawAll } from '../../platform/database/raw-sql.ts';
+import { rawAll } from '../../platform/database/raw-sql.ts';
 import { soughtName } from '../../platform/words/phrases.ts';
 
 /** Which project a row is of. */
@@ -26,11 +26,16 @@ function searchIn<Row extends object, Params extends SQLQueryBindings[]>(of: {
   from: string;
   where: string;
   order: string;
-}): AllSql<Row & InProject, [scope: string | null, ...Params]> {
-  return rawAll(
+}) {
+  const find = rawAll<Row & InProject, [scope: string | null, ...Params]>(
     `SELECT ${of.columns}, ${OF_PROJECT} FROM projects p CROSS JOIN ${of.from}
      WHERE ${IN_SCOPE} AND ${of.where} ORDER BY p.id DESC, ${of.order} LIMIT ${SEARCH_ROWS}`,
   );
+  return (read: Tx, scope: string | null, ...params: Params) =>
+    find(read, scope, ...params).map(({ project_public_id, project_name, project_slug, ...row }) => ({
+      ...row,
+      project: { public_id: project_public_id, name: project_name, slug: project_slug },
+    }));
 }
 
 /** A GLOB pattern for texts that have this in them, in any case of any script. */
@@ -61,7 +66,7 @@ export function searchProjects(read: Tx, scope: string | null, q: string): Proje
   return projects(read, scope, anywhere(q));
 }
 
-interface KeyRow extends InProject {
+interface KeyRow {
   id: number;
   name: string;
   key_prefix: string;
@@ -76,11 +81,11 @@ const keys = searchIn<KeyRow, [string, string]>({
   order: 'k.id DESC',
 });
 
-export function searchKeys(read: Tx, scope: string | null, q: string): KeyRow[] {
+export function searchKeys(read: Tx, scope: string | null, q: string) {
   return keys(read, scope, anywhere(q), q);
 }
 
-interface ObjectRow extends InProject {
+interface ObjectRow {
   public_id: string;
   original_filename: string;
   mime_type: string;
@@ -97,12 +102,12 @@ const objects = searchIn<ObjectRow, [string, string, number]>({
   order: 'o.sought_name',
 });
 
-export function searchObjects(read: Tx, scope: string | null, q: string, now_ms: number): ObjectRow[] {
+export function searchObjects(read: Tx, scope: string | null, q: string, now_ms: number) {
   const name = soughtName(q);
   return objects(read, scope, name, afterPrefix(name), now_ms);
 }
 
-interface EmailRow extends InProject {
+interface EmailRow {
   id: string;
   to: string;
   subject: string;
@@ -131,7 +136,7 @@ const emailsToPrefix = searchIn<EmailRow, [string, string]>({
 });
 
 /** The newest to that very address come before those to addresses that begin so. */
-export function searchEmails(read: Tx, scope: string | null, q: string): EmailRow[] {
+export function searchEmails(read: Tx, scope: string | null, q: string) {
   const exact = [...emailById(read, scope, q.toUpperCase()), ...emailsTo(read, scope, q)];
   if (exact.length >= SEARCH_ROWS) return exact.slice(0, SEARCH_ROWS);
   const known = new Set(exact.map(({ id }) => id));
@@ -139,14 +144,18 @@ export function searchEmails(read: Tx, scope: string | null, q: string): EmailRo
   return [...exact, ...begun].slice(0, SEARCH_ROWS);
 }
 
-interface ContactRow extends InProject {
+/** Of which list. */
+export interface Listed {
+  list_id: string;
+  list_name: string;
+}
+
+interface ContactRow extends Listed {
   id: string;
   email: string;
   first_name: string | null;
   last_name: string | null;
   status: string;
-  list_id: string;
-  list_name: string;
 }
 
 const contacts = searchIn<ContactRow, [string, string]>({
@@ -158,7 +167,7 @@ const contacts = searchIn<ContactRow, [string, string]>({
   order: 'c.email',
 });
 
-export function searchContacts(read: Tx, scope: string | null, q: string): ContactRow[] {
+export function searchContacts(read: Tx, scope: string | null, q: string) {
   const email = q.toLowerCase();
   return contacts(read, scope, email, afterPrefix(email));
 }
@@ -188,11 +197,6 @@ function namedIn<Row extends object>(of: {
     order: `${called}.id DESC`,
     where: `${of.also ?? 'TRUE'} AND (${fitsOneOf(of.texts, 2)})`,
   });
-}
-
-interface Listed {
-  list_id: string;
-  list_name: string;
 }
 
 /** By the name of each in the answer. */
