@@ -3,7 +3,7 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
 import type { NamedBytes } from '../../platform/files/archive-blobs.ts';
-import type { StoreName } from '../../platform/files/byte-store.ts';
+import type { StoreName } from '../../platform/files/store.ts';
 import { newHold, STORE_HOLD } from '../../platform/files/store-hold.ts';
 import { asOwner } from '../../platform/host/ownership.ts';
 
