@@ -19,7 +19,6 @@ import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Arrivals } from './arrivals.ts';
 import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
-import { createEmailTask } from './deliveries/tasks.ts';
 import { DomainReports } from './domain-reports/service.ts';
 import { EmailBatches } from './emails/batches.ts';
 import { Emails } from './emails/service.ts';
@@ -102,7 +101,7 @@ export function createMail(needs: MailNeeds) {
 
 /** The jobs of mail. */
 export function mailTasks({ deliveries, schedules }: MailServices) {
-  return [createEmailTask(deliveries), deliveries.bulk.task(), createScheduleTask(schedules)];
+  return [deliveries.attempts.task(), deliveries.bulk.task(), createScheduleTask(schedules)];
 }
 
 /** What mail does by the clock. */

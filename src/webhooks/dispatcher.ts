@@ -17,9 +17,9 @@ import {
 import { type Clock, monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
+import { inTurn } from '../platform/host/turns.ts';
 import { until } from '../platform/host/waiting.ts';
 import { SYSTEM } from '../platform/http/callers.ts';
-import { inTurn } from '../platform/jobs/turns.ts';
 import * as store from './store.ts';
 import type { DeliveryRow, EventRow, WebhookRow } from './tables.ts';
 import type { Outcome, Tries } from './tries.ts';

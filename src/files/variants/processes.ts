@@ -2,8 +2,8 @@
 import { AppError } from '../../errors.ts';
 import { VARIANT_QUEUE_RETRY_AFTER_S } from '../../limits.ts';
 import { ownCommand } from '../../platform/host/installed-service.ts';
+import { inTurn } from '../../platform/host/turns.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
-import { inTurn } from '../../platform/jobs/turns.ts';
 import {
   MAKER_VERB,
   readAnswer,

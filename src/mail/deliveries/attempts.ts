@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { Tally } from '../../platform/host/measures.ts';
-import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
+import type { Beginning, Opening, Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import type { DeliveryOutcome } from '../../platform/mail/types.ts';
 import { type EmailRow, emailJobs, emailLife, isBulk } from '../emails/service.ts';
 import {
@@ -31,12 +31,14 @@ import {
 import { isComplaintAddress } from './capture.ts';
 import { attemptOutcomeOf, type Handed, Handing, type HandingDeps } from './handing.ts';
 import type { Listeners } from './listeners.ts';
-import { type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
+import { type NextTry, nextTry, type Patience, type Tries, unansweredOf } from './patience.ts';
 import { report } from './reports.ts';
 import * as store from './store.ts';
 import type { AttemptOutcome } from './tables.ts';
-import { unansweredOf } from './unanswered.ts';
 import { isOfOurs, judge, type Verdict } from './verdict.ts';
+
+/** Jobs of one lane, such as a mailbox, that run at once. A hanging relay holds no more than these. */
+export const LANE_CONCURRENCY = 40;
 
 export interface AttemptsDeps extends HandingDeps {
   clock: Clock;
@@ -69,6 +71,19 @@ export class Attempts {
     this.#handing = new Handing(deps, listeners);
   }
 
+  /** The task of the jobs that are one email each. */
+  task(): Task<Attempt> {
+    return {
+      type: emailJobs.type,
+      lane_concurrency: LANE_CONCURRENCY,
+      gate: (tx, lane, asked) => this.#gate(tx, lane, asked),
+      begin: (tx, job, now_ms) => this.begin(tx, job, now_ms),
+      run: async (_job, attempt) => outcomeOf(attempt, await this.run(attempt)),
+      recover: (tx, job, now_ms) => this.#recover(tx, job, now_ms),
+      abandon: (tx, job, _error, now_ms) => this.abandon(tx, emailJobs.emailOf(job), now_ms),
+    };
+  }
+
   /**
    * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where
    * that is not the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it
@@ -93,30 +108,31 @@ export class Attempts {
         return { go: false, wait: { lane } };
       }
     }
-    const not_before = choice.ok
-      ? this.takeTurn(tx, email, choice.mailbox_id, { now_ms, is_waited_for: options.any_lane })
-      : now_ms;
     // Attempts that a crash cut off don't count towards the most that there may be.
     const budget = { counted: job.attempts - job.interruptions, max_attempts: job.max_attempts };
-    const begun = { email, choice, not_before, is_continued: tried.length > 0, now_ms, ...budget };
-    return { go: true, started: putOnRecord(tx, { ...begun, recipients: left.recipients }) };
+    const begun = { email, recipients: left.recipients, choice, tried, now_ms, ...budget };
+    return { go: true, started: this.start(tx, begun, { is_waited_for: options.any_lane }) };
   }
 
-  /** Counts one mail more in the pace of its mailbox, and returns when it may go. */
-  takeTurn(
+  /** Counts one mail more in the pace of its mailbox, and puts the attempt at it on record. */
+  start(
     tx: Tx,
-    { is_test }: Pick<EmailRow, 'is_test'>,
-    mailbox_id: number,
-    { now_ms, ...options }: { now_ms: number; is_waited_for: boolean },
-  ): number {
-    return is_test ? now_ms : this.deps.mailboxes.pace.take(tx, mailbox_id, now_ms, options);
+    begun: Omit<Parameters<typeof putOnRecord>[1], 'not_before'>,
+    options = { is_waited_for: false },
+  ): Attempt {
+    const { email, choice, now_ms } = begun;
+    const has_pace = choice.ok && !email.is_test;
+    const not_before = has_pace
+      ? this.deps.mailboxes.pace.take(tx, choice.mailbox_id, now_ms, options)
+      : now_ms;
+    return putOnRecord(tx, { ...begun, not_before });
   }
 
   /**
    * How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. While that
    * is away, all may, so that those leave its lane which another mailbox may take.
    */
-  gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
+  #gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
     const { pace } = this.deps.mailboxes;
     const mailbox_id = emailJobs.mailboxOf(lane);
     const opening = pace.roomNow(tx, mailbox_id, asked);
@@ -320,7 +336,7 @@ export class Attempts {
   }
 
   /** Mends what a crash cut off: the attempt stays on record, and the email waits again. */
-  recover(tx: Tx, job: JobRow, now_ms: number): void {
+  #recover(tx: Tx, job: JobRow, now_ms: number): void {
     const email = emailLife.find(tx, emailJobs.emailOf(job));
     if (!email) return;
     interruptAttempts(tx, email, now_ms);

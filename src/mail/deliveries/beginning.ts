@@ -89,8 +89,8 @@ export function putOnRecord(
   tx: Tx,
   begun: Pick<Attempt, 'email' | 'recipients' | 'not_before' | 'counted' | 'max_attempts'> & {
     choice: Choice;
-    /** Whether mailboxes were tried for this attempt before. */
-    is_continued: boolean;
+    /** The mailboxes that this attempt could not use before. */
+    tried: readonly string[];
     now_ms: number;
   },
 ): Attempt {
@@ -98,7 +98,7 @@ export function putOnRecord(
   // One that came from elsewhere may have been cut off there.
   if (email.began_at !== null) interruptAttempts(tx, email, now_ms);
   const { mailbox_id, from_email, domain } = choice.ok ? { ...choice, from_email: choice.address } : email;
-  const has_row = email.attempts > 0 || begun.is_continued || !choice.ok;
+  const has_row = email.attempts > 0 || begun.tried.length > 0 || !choice.ok;
   const from = { mailbox_id, from_email, domain, choice: isBulk(email.source) ? null : choice.explanation };
   const started: Omit<Attempt, 'id'> = {
     email: emailLife.begin(tx, email, from, { has_row, now_ms }),

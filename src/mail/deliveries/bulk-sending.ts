@@ -9,21 +9,14 @@ import { type Database, mayPass, persist, type Tx } from '../../platform/databas
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { sqliteErrorOf } from '../../platform/host/shortages.ts';
+import { inTurn } from '../../platform/host/turns.ts';
 import { PieceSize } from '../../platform/host/waiting.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, HELD, isHeld } from '../../platform/jobs/store.ts';
-import { inTurn } from '../../platform/jobs/turns.ts';
 import { bulkQueues, type EmailRow, type Emails, emailLife } from '../emails/service.ts';
 import { type Candidate, type Choice, listCandidates, type Mailboxes } from '../mailboxes/service.ts';
 import type { Attempts, Conclusion } from './attempts.ts';
-import {
-  type Attempt,
-  interruptAttempts,
-  putOnRecord,
-  recipientsLeft,
-  requestOf,
-  triedBefore,
-} from './beginning.ts';
+import { type Attempt, interruptAttempts, recipientsLeft, requestOf, triedBefore } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
 import { endWithheld } from './withholding.ts';
 
@@ -219,20 +212,8 @@ export class BulkSending {
       return null;
     }
     if (choice.ok && choice.is_late) return null;
-    const not_before = choice.ok
-      ? this.attempts.takeTurn(tx, email, mailbox_id, { now_ms, is_waited_for: false })
-      : now_ms;
     const budget = { counted: email.attempts + 1, max_attempts: Number.POSITIVE_INFINITY };
-    const is_continued = tried.length > 0;
-    return putOnRecord(tx, {
-      email,
-      recipients: left.recipients,
-      choice,
-      not_before,
-      is_continued,
-      now_ms,
-      ...budget,
-    });
+    return this.attempts.start(tx, { email, recipients: left.recipients, choice, tried, now_ms, ...budget });
   }
 
   /**

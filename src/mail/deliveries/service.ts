@@ -42,7 +42,7 @@ import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
 import { HeldMail } from './held.ts';
 import { type EmailEvent, Listeners } from './listeners.ts';
-import { longestWait, type Patience } from './patience.ts';
+import { longestWait, type Patience, unansweredOf } from './patience.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report, wordsOfRefusal } from './reports.ts';
 import {
@@ -60,7 +60,6 @@ import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
-import { unansweredOf } from './unanswered.ts';
 import { endOfWithheld, notifyWithheld } from './withholding.ts';
 
 export type { EmailEvent, SendDecision } from './listeners.ts';

@@ -10,9 +10,9 @@ import { isHeldByRestore } from '../../platform/jobs/restore-hold.ts';
 import { HELD, isHeld } from '../../platform/jobs/store.ts';
 import type { EmailRow } from '../emails/service.ts';
 import type { NotedReply } from '../replies/service.ts';
+import { unansweredOf } from './patience.ts';
 import { NO_MAILBOX } from './store.ts';
 import type { AttemptRow, ReportRow } from './tables.ts';
-import { unansweredOf } from './unanswered.ts';
 
 const words = (description: string) => ({ ...nullable(t.String()), description });
 

@@ -2,12 +2,12 @@
 
 import { toIso } from '../../platform/host/clock.ts';
 import type { InboxRecord } from '../inboxes/service.ts';
+import { verpOf } from './outlets.ts';
 import { parseRate, tellPace } from './pace.ts';
 import { describeRelay } from './relay.ts';
 import type { MailboxRecord } from './schemas.ts';
 import type { Pace } from './store.ts';
 import type { MailboxRow } from './tables.ts';
-import { verpOf } from './verp.ts';
 
 /**
  * Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than

@@ -18,7 +18,7 @@ import { listStandingsFor, type SendingDomains } from '../sending-domains/servic
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
 import { prepareNotice } from './notices.ts';
-import { Outlets, type OutletsDeps, testMessage } from './outlets.ts';
+import { Outlets, type OutletsDeps, requireRoom, testMessage } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { Paces } from './paces.ts';
 import { presentMailbox } from './records.ts';
@@ -27,7 +27,6 @@ import { RelayChecks } from './relay-check.ts';
 import type { MailboxRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { MailboxRow } from './tables.ts';
-import { requireRoom } from './verp.ts';
 
 /* The choice, which accepting and each attempt make in transactions of their own. */
 export {

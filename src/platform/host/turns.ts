@@ -65,3 +65,8 @@ export class Turns {
     setImmediate(() => this.#end());
   }
 }
+
+/** Those whose turn comes next, then the others in their order: who was served last waits for all others. */
+export function inTurn<T>(rivals: readonly T[], isNext: (one: T) => boolean): T[] {
+  return [...rivals.filter(isNext), ...rivals.filter((one) => !isNext(one))];
+}

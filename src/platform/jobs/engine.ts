@@ -9,6 +9,7 @@ import { type Clock, monotonicMs } from '../host/clock.ts';
 import type { EventLoopWatch } from '../host/event-loop.ts';
 import type { Logger } from '../host/logger.ts';
 import { sqliteErrorOf } from '../host/shortages.ts';
+import { inTurn } from '../host/turns.ts';
 import { until } from '../host/waiting.ts';
 import {
   AT_ONCE,
@@ -27,7 +28,6 @@ import {
   shiftRetries,
   startJob,
 } from './store.ts';
-import { inTurn } from './turns.ts';
 
 /**
  * How many jobs one claim takes from all lanes together. One commit carries many attempts, and requests wait

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/mail/mailboxes/verp.ts';
+import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/mail/mailboxes/outlets.ts';
 import { readMailReport } from '../../../src/platform/mail/mail-reports.ts';
 import { run, runRecord } from '../../support/command.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';

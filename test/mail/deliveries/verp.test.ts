@@ -3,7 +3,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { InboxReader } from '../../../src/mail/inboxes/reader.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
-import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/mail/mailboxes/verp.ts';
+import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/mail/mailboxes/outlets.ts';
 import { type MailApp, startMailApp } from '../../marketing/mails/setup.ts';
 import { run, runJson } from '../../support/command.ts';
 import { DOVECOT, type Dovecot, startDovecot } from '../../support/dovecot.ts';

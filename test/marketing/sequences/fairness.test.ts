@@ -1,6 +1,6 @@
 /** What a sequence of 50,000 mails that are due holds up: no urgent mail, and another sequence's no longer than the few that it has planned ahead. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { LANE_CONCURRENCY } from '../../../src/mail/deliveries/tasks.ts';
+import { LANE_CONCURRENCY } from '../../../src/mail/deliveries/attempts.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { MAILS_AHEAD } from '../../../src/marketing/campaign-engine.ts';
 import { actor, makeProject } from '../../support/helpers.ts';
