@@ -61,7 +61,7 @@ export interface Conclusion {
 
 export class Attempts {
   readonly #handing: Handing;
-  /** What came of the attempts of this server, since its start. */
+  /** How this server's attempts ended, since its start. */
   readonly outcomes = new Tally<AttemptOutcome>(['sent', 'captured']);
 
   constructor(
@@ -363,7 +363,7 @@ function recordEnd(
   store.endAttempt(tx, attempt.id ?? insertRow(tx, attempt), { outcome, ...said, may_be_sent }, now_ms);
 }
 
-/** What an attempt's end makes of its job. */
+/** An attempt's end, as its job's. */
 export function outcomeOf(
   { email }: Attempt,
   { verdict, next, apply, afterCommit }: Conclusion,

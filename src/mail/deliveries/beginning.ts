@@ -73,7 +73,7 @@ export function triedBefore(tx: Tx, email: EmailRow): string[] {
   return is_new ? [] : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
 }
 
-/** What an attempt at an email asks of its mailbox. `tried` are those that this attempt could not use. */
+/** An attempt's request for a mailbox. `tried` are those that this attempt could not use. */
 export function requestOf(email: EmailRow, tried: readonly string[], now_ms: number): ChoiceRequest {
   return {
     ...wishesOf(email),

@@ -166,7 +166,7 @@ export class BulkSending {
     return { attempts, has_moved: piece.has_moved };
   }
 
-  /** What is due, dealt out to its projects in turn. */
+  /** Mail that is due, its projects in turn. */
   #deal(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): EmailRow[] {
     const waiting = bulkQueues
       .listProjects(tx, mailbox_id)
@@ -318,13 +318,13 @@ function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
   emailLife.wait(tx, email.id, AT_ONCE);
 }
 
-/** What came of a piece: attempts to be made, and whether mail has gone to other queues. */
+/** A piece that has begun: attempts to be made, and whether mail has gone to other queues. */
 interface Begun {
   attempts: Attempt[];
   has_moved: boolean;
 }
 
-/** What the mails of a piece share as they begin. */
+/** The mails of a piece share this as they begin. */
 interface PieceBegun extends Pick<Begun, 'has_moved'> {
   mailbox_id: number;
   now_ms: number;

@@ -12,7 +12,7 @@ const SIMULATED: Readonly<Record<string, { smtp_code: number; response: string }
   defer: { smtp_code: 451, response: '451 4.2.0 Simulated deferral: try again later' },
 };
 
-/** Whether a captured mail to this address is complained about. */
+/** True where a captured mail to this address is complained about. */
 export function isComplaintAddress(address: string): boolean {
   return address.toLowerCase() === `complaint@${SIMULATOR}`;
 }

@@ -24,7 +24,7 @@ import type { Listeners } from './listeners.ts';
 import type { ReturnPaths } from './return-paths.ts';
 import type { AttemptOutcome } from './tables.ts';
 
-/** What handing over needs of files/objects. */
+/** The part of files/objects that handing over needs. */
 interface AttachmentFiles {
   /**
    * Calls `work` with the paths of files that hold the bytes of these objects. Throws AppError `unavailable`
@@ -47,7 +47,7 @@ export interface HandingDeps {
   return_paths: Pick<ReturnPaths, 'addressFor'>;
 }
 
-/** What came of handing a mail over; `captured` where it was kept instead. */
+/** The outcome of handing a mail over; `captured` where it was kept instead. */
 export interface Handed {
   outcome: DeliveryOutcome;
   captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
@@ -160,7 +160,7 @@ function withoutMailbox(response: string): Handed {
   return { outcome: unsentOutcome({ stage: 'choose', response }), captured: null };
 }
 
-/** What went wrong before a relay was asked. The server's own troubles pass, a bad mail stays bad. */
+/** The outcome of a failure before a relay was asked. The server's own troubles pass, a bad mail stays bad. */
 function outcomeOfFailure(error: unknown): UnsentOutcome {
   const response = messageOf(error);
   if (isShortage(error)) return postponedOutcome(response);

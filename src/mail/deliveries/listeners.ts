@@ -10,7 +10,7 @@ import type { UnsentOutcome } from '../../platform/mail/types.ts';
 import { type EmailRow, type EmailSource, isBulk } from '../emails/service.ts';
 import type { ReportKind } from './tables.ts';
 
-/** What happened to an email; each recipient's bounce is an event of its own. */
+/** An event of an email; each recipient's bounce is one of its own. */
 export interface EmailEvent {
   /** `dropped`: it counts as done, from when it was due, as a restore held it. */
   kind: 'sent' | 'failed' | 'unknown' | 'withheld' | 'dropped' | ReportKind;
@@ -32,7 +32,7 @@ export interface EmailEvent {
 
 export type EmailListener = (tx: Tx, event: EmailEvent) => void;
 
-/** What a listener is told of: all unless given. */
+/** The events that a listener is told of: all unless given. */
 export interface EventFilter {
   kinds?: readonly EmailEvent['kind'][];
   source?: EmailSource;

@@ -21,7 +21,7 @@ export interface Patience {
   marketing_ms: number;
 }
 
-/** What is known of a mail whose attempt has just ended. */
+/** The facts of a mail whose attempt has just ended. */
 export interface Tries {
   source: EmailSource;
   /** Attempts so far that count towards the most there may be, including the last one. */

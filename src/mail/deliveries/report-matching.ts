@@ -12,7 +12,7 @@ import { recipientsOf } from './beginning.ts';
 import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 
-/** What a believed report says of one recipient of its mail. Only what is final: a delay changes nothing. */
+/** A believed report's word about one recipient of its mail. It is final: a delay changes nothing. */
 interface BelievedWord {
   address: string;
   kind: ReportKind;
@@ -60,7 +60,7 @@ export function findReportedEmail(read: Tx, report: MailReport, deps: MatchingDe
   return email && email.message_id.toLowerCase() === message_id ? email : null;
 }
 
-/** What a report says of the recipients that its mail went to. */
+/** A report's words about the recipients that its mail went to. */
 export function wordsAbout(email: EmailRow, report: MailReport): BelievedWord[] {
   const recipients = recipientsOf(email);
   return report.recipients.flatMap(({ addresses, kind, smtp_code, words }) => {

@@ -83,7 +83,7 @@ export interface RequeueDeps {
   emails: Pick<Emails, 'hasContent' | 'reopen'>;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'findById' | 'isActive'>;
-  /** Who says what would become of bulk mail that is tried again. */
+  /** They say whether bulk mail that is tried again would be sent. */
   listeners: Pick<Listeners, 'decideSend'>;
 }
 

@@ -221,7 +221,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-/** What the client is told of a mail whose outcome is known but not on disk. */
+/** The answer about a mail whose outcome is known but not on disk. */
 function unrecorded(end: End, accepted: Accepted): AppError {
   if (end.verdict?.status !== 'sent') return refusalOf(end, accepted);
   const message =
@@ -242,7 +242,7 @@ function detailsOf(accepted: Accepted): { email_id: string; job_id: string } {
   return { email_id: accepted.id, job_id: accepted.job_id };
 }
 
-/** What a waiting client is told. The relay's words stand in the log: they often repeat an address. */
+/** The answer to a waiting client. The relay's words stand in the log: they often repeat an address. */
 function refusalOf({ verdict }: End, accepted: Accepted): AppError {
   const details = detailsOf(accepted);
   if (verdict?.status === 'unknown') return outcomeUnknown(accepted);

@@ -70,7 +70,7 @@ export type { ReportKind } from './tables.ts';
  */
 const STORY_RETRIES = 100;
 
-/** What came of an operator's report about an email. */
+/** The result of an operator's report about an email. */
 interface HandReport {
   email_id: string;
   kind: ReportKind;
@@ -80,7 +80,7 @@ interface HandReport {
   status: EmailStatus;
 }
 
-/** What came of another mail server's report. */
+/** The result of another mail server's report. */
 export interface TakenReport {
   email_id: string;
   told: { recipient: string; kind: ReportKind; is_new: boolean }[];
@@ -117,11 +117,11 @@ export class Deliveries {
   readonly bulk: BulkSending;
   readonly return_paths: ReturnPaths;
   readonly sending_now: SendingNow;
-  /** What a restore holds. */
+  /** Mail that a restore holds. */
   readonly held: HeldMail;
-  /** What became of mails while this server ran. */
+  /** How mails ended since this server started. */
   readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'unknown', 'bounced', 'complained']);
-  /** Who is told what happens to emails, and asked before bulk mail goes. */
+  /** They are told what happens to emails, and asked before bulk mail goes. */
   readonly listeners: Listeners;
   readonly #patience: Patience;
 
@@ -171,7 +171,7 @@ export class Deliveries {
     return this.#mayBeBelieved(message) ? this.deps.report_reader.read(message) : null;
   }
 
-  /** Whether a message came to a return path that we made for a single mail, by its fields. */
+  /** True where a message, by its fields, came to a return path that we made for a single mail. */
   cameToReturnPath(fields: string): boolean {
     const { read } = this.deps.database;
     return returnPathsIn(recipientFieldsOf(fields)).some(
@@ -306,7 +306,7 @@ export class Deliveries {
     return opens_at > now_ms ? Math.max(due_at, opens_at) : due_at;
   }
 
-  /** What was captured instead of sent, newest first. */
+  /** Captured messages, newest first. */
   listCaptured(query: PageQuery): Page<CapturedMessage> {
     const { read } = this.deps.database;
     return paginate(query, {
@@ -315,7 +315,7 @@ export class Deliveries {
     }).map((message) => this.#presentCaptured(message));
   }
 
-  /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */
+  /** The last captured message of one email, as it would have been sent. Throws AppError `not_found`. */
   async readCaptured(id: string): Promise<CapturedMessage & { raw: string }> {
     const { emails, database } = this.deps;
     const message = store.findCaptured(database.read, id.toUpperCase());

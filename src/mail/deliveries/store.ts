@@ -127,7 +127,7 @@ export function insertReport(tx: Tx, report: Omit<ReportRow, 'id'>): boolean {
   return inserted.get() !== undefined;
 }
 
-/** What was ever reported of an address, by any project's mails. */
+/** All reports of an address, by any project's mails. */
 export function listReportsOf(
   read: Tx,
   address: string,
@@ -193,7 +193,7 @@ export function countCaptured(tx: Tx): number {
   return tx.select({ n: count() }).from(capturedMessages).get()?.n ?? 0;
 }
 
-/** What was captured last of one email. */
+/** The last captured message of one email. */
 export function findCaptured(tx: Tx, email_id: string): CapturedRow | undefined {
   return tx
     .select()

@@ -1,18 +1,18 @@
-/** What an attempt's outcome means for its email: one pure function from the relay's words to the log's. */
+/** An attempt's outcome makes a verdict on its email: one pure function from the relay's words to the log's. */
 
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
 import type { DeliveryOutcome, UnsentOutcome } from '../../platform/mail/types.ts';
 import type { EmailState, RefusedRecord } from '../emails/service.ts';
 
-/** What is known of the email, and of the attempt that has ended. */
+/** The facts of an email and of its attempt that has ended. */
 export interface Tried {
   to_email: string;
-  /** Who this attempt was addressed to. */
+  /** Those whom this attempt addressed. */
   recipients: readonly string[];
   /** Recipients whom earlier attempts reached, or who were refused for good. */
   taken: readonly string[];
   refused: readonly RefusedRecord[];
-  /** Whether another attempt may follow. */
+  /** Another attempt may follow. */
   may_retry: boolean;
   /** Attempts so far that count towards the limit, this one included. */
   tries: number;
@@ -102,7 +102,7 @@ export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   };
 }
 
-/** Whether a relay refused for good, and speaks of what goes out from here rather than of whom it is to. */
+/** True where a relay refused for good because of us, not because of the recipient. */
 export function isOfOurs({ about, smtp_code }: RefusedRecord): boolean {
   return smtp_code !== null && (about === 'mailbox' || about === 'message');
 }
@@ -135,7 +135,7 @@ function wordsOf(outcome: DeliveryOutcome): string {
   return `${outcome.response}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;
 }
 
-/** What the relay, or the way to it, had to say. */
+/** The words of the relay, or of the way to it. */
 function explain(outcome: DeliveryOutcome, for_good: readonly RefusedRecord[]): string {
   if (outcome.outcome === 'sent') {
     const some =

@@ -25,7 +25,7 @@ import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
-/** What became of an accepted email so far. */
+/** An email as it was accepted. */
 export interface Accepted {
   id: string;
   job_id: string;
@@ -45,7 +45,7 @@ export interface AcceptanceDeps {
   enqueue(tx: Tx, job: NewJob): string;
 }
 
-/** What an email asks of its mailbox, at acceptance and at each attempt alike. */
+/** The wishes of an email for its mailbox, alike at acceptance and at each attempt. */
 export function wishesOf(
   email: Pick<EmailRow, 'project_id' | 'source' | 'is_test' | 'requested_domain' | 'allowed_mailboxes'>,
 ) {
@@ -268,7 +268,7 @@ const UNTRIED = {
   is_captured: false,
 } satisfies Partial<EmailRow>;
 
-/** What is kept of a content; nothing of one that is rendered as it is sent. An empty body counts as none. */
+/** The bodies that are kept; none of a mail that is rendered as it is sent. An empty body counts as none. */
 function bodiesOf(content: NewEmail['content']): (Bodies & { message?: string }) | null {
   if ('merge' in content) return null;
   if ('whole' in content) return { body_html: null, body_text: null, message: content.whole.object_id };

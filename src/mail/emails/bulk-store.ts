@@ -31,7 +31,7 @@ export function listProjects(read: Tx, mailbox_id: number): { project_id: number
   return found;
 }
 
-/** What is due of a project's bulk mail, longest due first. */
+/** A project's bulk mail that is due, longest due first. */
 export const listDue = rawAll<
   EmailRow,
   [mailbox_id: number, project_id: number, now_ms: number, limit: number]

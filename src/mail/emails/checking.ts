@@ -1,4 +1,4 @@
-/** What an email must be to be accepted, and what it may go out from. */
+/** The checks that an email passes to be accepted, and the mailboxes that it may go out from. */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_ATTACHMENTS, MAX_COPIES, MAX_DISPLAY_NAME_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -15,7 +15,7 @@ import type { EmailRow, EmailSource } from './tables.ts';
 /** Decision: attachments of one mail, before base64. */
 const MAX_ATTACHMENTS_BYTES = 25 * 1024 * 1024;
 
-/** What a mailbox must be for, by where the mail comes from. */
+/** The purpose that a mailbox must have, by where the mail comes from. */
 export function purposeOf(source: EmailSource): MailPurpose {
   return isBulk(source) || source === 'test' ? 'marketing' : 'transactional';
 }
@@ -114,7 +114,7 @@ interface AttachableObject {
   size_bytes: number;
 }
 
-/** What emails need of files/objects. */
+/** The part of files/objects that emails need. */
 export interface AttachmentSource {
   /** The project's own, unexpired objects among these. */
   findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];

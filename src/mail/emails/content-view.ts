@@ -18,7 +18,7 @@ function maskOwnLinks(text: string, public_url: string): string {
   return [first, ...masked].join(public_url).replace(ACTING_LINK, (path) => path.replace(TOKEN, '…'));
 }
 
-/** What the email says; `content` is what is kept of it. */
+/** The content of an email, as far as it is kept (`content`). */
 export function presentContent(
   email: EmailRow,
   content: Pick<EmailContent, 'is_kept' | 'body_html' | 'body_text'>,

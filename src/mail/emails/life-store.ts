@@ -199,7 +199,7 @@ const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
   complained: 5,
 };
 
-/** What is told from outside of a mail's own recipient. */
+/** A report from outside, of a mail's own recipient. */
 interface Told {
   kind: 'delivered' | 'bounced' | 'soft_bounced' | 'complained';
   smtp_code: number | null;
@@ -207,7 +207,7 @@ interface Told {
   at: number;
 }
 
-/** Whether a relay has taken an email, or may have: else a report of it is about nothing. */
+/** True where a relay has taken an email, or may have: else a report of it is about nothing. */
 export function hasLeft({ attempts, status }: EmailRow): boolean {
   return attempts > 0 && WEIGHT[status] !== undefined;
 }
@@ -246,7 +246,7 @@ const pinOf = rawGet<{ email_id: string }, [object_public_id: string]>(
   'SELECT email_id FROM attachment_pins WHERE object_public_id = ? LIMIT 1',
 );
 
-/** Whether bytes must stay, of a deleted object too, as a mail with them is not out yet. */
+/** True where an object's bytes must stay, even if it is deleted: a mail with them is not out yet. */
 export function isPinned(tx: Tx, object_public_id: string): boolean {
   return pinOf(tx, object_public_id) !== null;
 }
@@ -265,7 +265,7 @@ export function deletePins(tx: Tx, email_id: string): void {
 
 /* --- Forgetting ------------------------------------------------------------------------------------------------- */
 
-/** Whether its recipient was forgotten. */
+/** True where its recipient was forgotten. */
 export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
   return to_email === '';
 }

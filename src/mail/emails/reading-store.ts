@@ -4,7 +4,7 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { type EmailRow, type EmailSource, emails } from './tables.ts';
 
-/** What a link or a picture of a mail must know of it. */
+/** The columns of a mail that its links and pictures need. */
 export type ReadMail = Pick<
   EmailRow,
   'source' | 'is_test' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'

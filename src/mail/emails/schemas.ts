@@ -43,7 +43,7 @@ export interface AttachmentRecord {
   size_bytes: number;
 }
 
-/** What a mail is made of besides what clients see. */
+/** An attachment as the log keeps it, which is more than clients see. */
 export interface StoredAttachment extends AttachmentRecord {
   /** As the object's. */
   is_utf8?: true;

@@ -92,7 +92,7 @@ interface EmailsDeps
 /** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found`. */
 type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => FramedBodies;
 
-/** What becomes of a mail that is taken back; no error where it counts as sent. */
+/** How a mail that is taken back ends, and its job; no error where it counts as sent. */
 export interface TakenBack {
   ending: emailLife.Ending;
   error: string | null;
@@ -200,7 +200,7 @@ export class Emails {
     });
   }
 
-  /** What no email may be, by field. */
+  /** All that is wrong with a mail that somebody would send, by field. */
   errorsIn(caller: ProjectCaller, sent: Partial<SendBody>): FieldErrors {
     const { database, clock, objects } = this.deps;
     const { max_body_bytes } = this.#acceptance;
@@ -239,7 +239,7 @@ export class Emails {
     return contentOf(body, (...asked) => templates.renderForSend(caller.project.id, ...asked));
   }
 
-  /** What the client of an accepted email is told of it. */
+  /** The answer to the client of an accepted email. */
   resultOf(accepted: Accepted, end: { status: SendResult['status']; sent_at: number | null }): SendResult {
     const is_scheduled = accepted.scheduled_at !== null;
     const url = accepted.api_url ?? this.#data_url;
@@ -265,12 +265,12 @@ export class Emails {
     this.#renderers.set(source, renderer);
   }
 
-  /** Whether what an email says is still kept, or can be rendered again. */
+  /** True where an email's content is still kept, or can be rendered again. */
   hasContent(tx: Tx, email: EmailRow): boolean {
     return email.merge !== null || store.findBodies(tx, email.id) !== null;
   }
 
-  /** What an email says. Throws as `bodiesOf` does. */
+  /** The bodies of an email. Throws as `bodiesOf` does. */
   contentOf(tx: Tx, email: EmailRow): store.Bodies {
     const bodies = this.bodiesOf(tx, email);
     const { html, text } = 'frame' in bodies ? fillFrame(bodies) : bodies;
@@ -278,7 +278,7 @@ export class Emails {
   }
 
   /**
-   * What an email says, as the mailer takes it. Throws AppError `not_found` where that is no longer kept, and
+   * The bodies of an email, as the mailer takes them. Throws AppError `not_found` where that is no longer kept, and
    * what its renderer throws.
    */
   bodiesOf(tx: Tx, email: EmailRow): Pick<MailContent, 'html' | 'text'> | FramedBodies {
@@ -297,7 +297,7 @@ export class Emails {
     return findWhole(tx, email, this.deps);
   }
 
-  /** What an email says, for whoever looks after its project. Throws AppError `not_found`. */
+  /** The content of an email, for whoever looks after its project. Throws AppError `not_found`. */
   async readContent(project: { id: number }, id: string): Promise<EmailContent> {
     const { read } = this.deps.database;
     const email = this.#require(read, project.id, id);

@@ -1,4 +1,4 @@
-/** What the log lets go of: by the clock, and the bytes of messages whose last mail was emptied. */
+/** The log forgets by the clock; the bytes of a message go with its last mail. */
 import {
   ACTIVITY_RETENTION_MS,
   EMAIL_BODY_RETENTION_MS,

@@ -11,7 +11,7 @@ export interface WholeRef {
   size_bytes: number;
 }
 
-/** What they need of files/objects, and of what reads messages. */
+/** They need files/objects, and a reader of messages. */
 export interface WholeDeps {
   objects: {
     withFiles<T>(
@@ -41,7 +41,7 @@ export function findWhole(
   return found;
 }
 
-/** What one says, as its reader would see it. Throws AppError `unavailable` where it can't be read now. */
+/** The message as its reader would see it. Throws AppError `unavailable` where it can't be read now. */
 export async function viewWhole(whole: WholeRef, { objects, viewer }: WholeDeps): Promise<EmailContent> {
   const view = await objects.withFiles([whole], (paths) => viewer.view(paths.get(whole.public_id) ?? ''));
   return { is_kept: true, ...view, size_bytes: whole.size_bytes };

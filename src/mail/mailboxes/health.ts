@@ -42,7 +42,7 @@ export function hasBeenJudged(outcome: UnsentOutcome): boolean {
   return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
 }
 
-/** What the relay holds against the mailbox that the mail came from, or null. */
+/** The relay's words against the mailbox that the mail came from, or null. */
 function refusalOfMailbox(outcome: DeliveryOutcome): string | null {
   if (outcome.outcome !== 'sent' && outcome.about === 'mailbox') return outcome.response;
   return outcome.rejected.find(({ about }) => about === 'mailbox')?.response ?? null;

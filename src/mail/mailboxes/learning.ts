@@ -70,7 +70,7 @@ export function newBurst(began_at: number): Burst {
   return { began_at, last_at: began_at, answers: [], taken: [], said: 0, refused: 0 };
 }
 
-/** What a relay answered to a mail. */
+/** A relay's answer to a mail. */
 export interface Answer {
   started_at: number;
   now_ms: number;
@@ -99,7 +99,7 @@ export function waitOf({ is_probing, waits_until }: Pace, now_ms: number): numbe
   return is_probing && is_ahead ? waits_until : null;
 }
 
-/** Whether anything holds mail back. */
+/** True where anything holds mail back. */
 export function isHeld({ is_probing, speed }: Pace): boolean {
   return is_probing || speed !== null;
 }

@@ -114,12 +114,12 @@ export class Outlets {
   }
 }
 
-/** What binds a sealed password to its mailbox. */
+/** It binds a sealed password to its mailbox. */
 function passwordContext(address: string): string[] {
   return ['mailbox', address, 'smtp_password'];
 }
 
-/** What `satchel mailbox test` sends. */
+/** The mail that `satchel mailbox test` sends. */
 export function testMessage(outlet: Sender, to: string, now_ms: number): MailContent {
   const text = `This message was sent by "satchel mailbox test".\n\nThe mailbox ${outlet.address} works.\n`;
   return ownMessage(outlet, { to, subject: 'A test message from Satchel', text }, now_ms);

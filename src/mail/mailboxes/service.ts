@@ -64,7 +64,7 @@ export interface NewMailbox {
   inbox?: InboxAddress | null;
 }
 
-/** What is absent stays as it is. */
+/** A field that is absent stays as it is. */
 export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & {
   status?: MailboxRow['status'];
   /** In place of `relay`: what is to change of the one that is there. */
@@ -249,7 +249,7 @@ export class Mailboxes {
     return own.find(({ id }) => this.deps.inboxes.find(tx, id) !== null)?.address ?? null;
   }
 
-  /** Whether an active mailbox of a domain hands transactional mail to a relay. */
+  /** True where an active mailbox of a domain hands transactional mail to a relay. */
   canRelay(tx: Tx, domain_id: number): boolean {
     return store
       .listMailboxesOf(tx, domain_id)
@@ -258,7 +258,7 @@ export class Mailboxes {
       );
   }
 
-  /** Whether no mailbox of a domain has a relay. */
+  /** True where no mailbox of a domain has a relay. */
   onlyCapture(tx: Tx, domain_id: number): boolean {
     return store.listMailboxesOf(tx, domain_id).every(({ kind }) => kind === 'capture');
   }

@@ -89,7 +89,7 @@ const usageOfDay = rawAll<{ mailbox_id: number; n: number }, [day: string]>(
   'SELECT mailbox_id, n FROM mailbox_usage WHERE day = ?',
 );
 
-/** What each mailbox has taken on a day, by its id. */
+/** How many mails each mailbox has taken on a day, by its id. */
 export function listUsage(tx: Tx, day: string): Map<number, number> {
   return new Map(usageOfDay(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
 }
@@ -116,7 +116,7 @@ const standIn = rawGet<{ id: number }, [mailbox_id: number, now_ms: number]>(`
     AND (own.for_transactional * other.for_transactional OR own.for_marketing * other.for_marketing)
   LIMIT 1`);
 
-/** Whether a mailbox could not be reached of late while another one may take such mail. */
+/** True where a mailbox could not be reached of late, and another one may take its mail. */
 export function hasStandIn(tx: Tx, mailbox_id: number, now_ms: number): boolean {
   return standIn(tx, mailbox_id, now_ms) !== null;
 }

@@ -65,7 +65,7 @@ export type TaskOutcome =
       apply?: (tx: Tx) => void;
     };
 
-/** What `begin` decides within the claim: run with this, end already, or wait, which costs no attempt. */
+/** The decision of `begin` within the claim: run with this, end already, or wait, which costs no attempt. */
 export type Beginning<Started> =
   | { go: true; started: Started }
   | { go: false; end: JobEnd }
@@ -294,7 +294,7 @@ class Engine implements JobEngine {
     return { claimed, next_run_at: waiting.length > 0 ? Math.min(...waiting) : null, has_more };
   }
 
-  /** What a lane's pace lets begin now; null where it has none. */
+  /** As much as a lane's pace lets begin now; null where it has none. */
   #openingOf(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
     return this.#taskOf(lane)?.gate?.(tx, lane, asked) ?? null;
   }

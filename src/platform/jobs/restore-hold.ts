@@ -59,7 +59,7 @@ export function explainHold(read: Tx): string {
 const WAYS_ON =
   'To let go on all that it holds: satchel release --yes. To have what was due before it count as done: satchel release --drop --yes.';
 
-/** What is let go. */
+/** The part of it that is let go. */
 export interface Release {
   actor: Actor;
   /** Of this project alone; null for all. */
@@ -81,7 +81,7 @@ export function readDoneUntil(read: Tx, project_id: number): number {
 /** More than any Satchel has seen. */
 const MOST_RELEASES = 100;
 
-/** What of one kind was let go, and what counts as done. */
+/** Of one kind, how many were let go, and how many count as done. */
 export interface Released {
   went_on: number;
   dropped: number;

@@ -39,7 +39,7 @@ export interface NewJob {
   run_at?: number;
 }
 
-/** What a job competes in: its type by itself, or one resource of its type. */
+/** A job competes in its lane: its type by itself, or one resource of its type. */
 export function laneOf(job: Pick<NewJob, 'type' | 'resource'>): string {
   return job.resource === undefined ? job.type : `${job.type}:${job.resource}`;
 }
