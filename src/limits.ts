@@ -1,6 +1,6 @@
 /**
  * Caps, timeouts and retentions that several files share, each with its reason or source. What one file alone needs stands in that
- * file, and settings with their defaults in `config.ts`. Names end with the unit. Sources: "contract" is the service
+ * file, and settings with their defaults in `settings.ts`. Names end with the unit. Sources: "contract" is the service
  * specification, "decision" what it leaves open.
  */
 
@@ -31,10 +31,6 @@ export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
 export const STOP_REQUESTS_DEADLINE_MS = 8_000;
 export const STOP_MAILER_DEADLINE_MS = 5_000;
 
-/* --- TLS by itself -------------------------------------------------------------------------------------------- */
-/** What Let's Encrypt takes into one certificate. */
-export const MAX_TLS_NAMES = 100;
-
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
@@ -63,10 +59,6 @@ export const MAX_GIVEN_TOKEN_DAYS = 366;
 export const MAX_TOKEN_DAYS = 3_650;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
-/** Contract: 10 MB by default. */
-export const DEFAULT_MAX_UPLOAD_BYTES = 10_485_760;
-/** Decision: uploads per key and minute. */
-export const DEFAULT_UPLOADS_PER_MINUTE = 120;
 /** Decision: what came of a resumable upload is kept for a day, for at most fifty uploads of a key. */
 export const UNFINISHED_UPLOAD_MS = 86_400_000;
 export const MAX_UNFINISHED_UPLOADS = 50;
@@ -82,8 +74,6 @@ export const MAX_VARIANT_SOURCE_BYTES = 32 * 1024 * 1024;
 /** Retry-After of one more: the others are done by then, unless hard. What was too hard waits longer. */
 export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
 export const VARIANT_REFUSAL_KEPT_MS = 60_000;
-/** Decision: what variants may take on the disk. */
-export const DEFAULT_VARIANTS_MAX_BYTES = 1024 ** 3;
 
 /* --- The object store ------------------------------------------------------------------------------------------ */
 /** Decision: when the caller of a busy or broken store may try again. */
@@ -98,15 +88,6 @@ export const OWNER_BEAT_MS = 20_000;
 export const OWNER_GONE_MS = 90_000;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */
-/** Decision: each of body_html and body_text. */
-export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
-/** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
-export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
-/** Decision: seconds before attempts 2 and 3; the last outlasts a greylisting of five minutes. */
-export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 300];
-/** Decision: hours that a campaign's mail is tried, and the most that the setting may say: a week. */
-export const DEFAULT_MARKETING_PATIENCE_HOURS = 24;
-export const MAX_MARKETING_PATIENCE_HOURS = 168;
 /** Contract, Limits. */
 export const MAX_SUBJECT_CHARS = 500;
 /** Contract (decisions 18): inboxes show about a hundred. */
@@ -167,8 +148,6 @@ export const MAX_DNS_LABEL_CHARS = 63;
 export const MAX_DNS_NAME_CHARS = 253;
 
 /* --- Captcha -------------------------------------------------------------------------------------------------- */
-/** Decision: past it the provider counts as unreachable. */
-export const DEFAULT_CAPTCHA_TIMEOUT_MS = 5_000;
 /** Contract, Limits. */
 export const MAX_CAPTCHA_TOKEN_CHARS = 4_096;
 
@@ -183,10 +162,6 @@ export const MIN_PASSWORD_SCORE = 3;
 /** Decision: sessions last 12 h after their last request, 14 days at most. */
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_ABSOLUTE_MS = 14 * 86_400_000;
-
-/* --- Imports -------------------------------------------------------------------------------------------------- */
-/** Contract, Limits: background CSV imports. */
-export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;
 
 /* --- Search and overview ---------------------------------------------------------------------------------------------------- */
 /** Decision: what a search shows of each kind. */
@@ -234,8 +209,6 @@ export const MAX_PASTED_ROWS = 5_000;
 export const MAX_PASTE_CHARS = 100 * MAX_PASTED_ROWS;
 /** An import within its request has a job, too, in case the server dies. It begins after this long. */
 export const IMPORT_REQUEST_GRACE_MS = 5 * 60_000;
-/** Decision: confirmation mails of a project and UTC day, so that nobody has a form mail the world. */
-export const DEFAULT_CONFIRMATIONS_PER_DAY = 1_000;
 /** Decision: strangers' names in mails to people they chose: enough for a name, too short for a text. */
 export const MAX_FORM_NAME_CHARS = 64;
 

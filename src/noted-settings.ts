@@ -1,6 +1,7 @@
 /** Which settings a server tells the verbs beside it, and which source of settings wins. */
 import { resolve } from 'node:path';
-import { type Config, type ConfigFlags, type Environment, loadConfig, SETTINGS } from './config.ts';
+import { type Config, type ConfigFlags, type Environment, loadConfig } from './config.ts';
+import { VARIABLES } from './settings.ts';
 
 /** Each is a setting, or a file where _FILE follows the name. */
 export const STORE_KEYS = ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'];
@@ -83,7 +84,7 @@ function over(lower: Record<string, string>, upper: Environment): Record<string,
 }
 
 function isSetting(name: string): boolean {
-  return (SETTINGS as readonly string[]).includes(name);
+  return VARIABLES.includes(name);
 }
 
 /** An address may have a password in it. */

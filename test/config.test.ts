@@ -1,6 +1,7 @@
 /** Settings and flags: which values are refused, and what a complaint calls them. */
 import { expect, test } from 'bun:test';
 import { loadConfig } from '../src/config.ts';
+import { SETTINGS, VARIABLES, variableOf } from '../src/settings.ts';
 import { makeTempDir } from './support/temp.ts';
 
 const STORE = 's3://bucket/a/b?endpoint=https%3A%2F%2Fs3.test%2F&region=eu-1&public=https%3A%2F%2Fcdn.test';
@@ -181,4 +182,21 @@ test('nobody hands mail in by SMTP unless a port is set; then this machine alone
   expect(loadConfig({ SATCHEL_SMTPS_PORT: '465', SATCHEL_TLS: 'example.com' }).smtp).toEqual({
     ...{ ...alone, port: null, tls_port: 465 },
   });
+});
+
+test("the handbook's table has every setting once, with its number where none is given, and nothing else", async () => {
+  const text = await Bun.file(`${import.meta.dir}/../handbook/configuration.md`).text();
+  const rows = text.split('\n').flatMap((line) => {
+    const [, names = '', unset = '', meaning = ''] = line.split('|').map((cell) => cell.trim());
+    const listed = names.split(', ').filter((name) => name.startsWith('SATCHEL_'));
+    return listed.flatMap((name) => [
+      [name, unset],
+      ...(meaning.includes('..._FILE') ? [[`${name}_FILE`]] : []),
+    ]);
+  });
+  expect(rows.map(([name]) => name).sort()).toEqual(VARIABLES.toSorted());
+  const numbers = Object.entries(SETTINGS).filter(([, { fallback }]) => typeof fallback === 'number');
+  expect(rows).toEqual(
+    expect.arrayContaining(numbers.map(([name, { fallback }]) => [variableOf(name), String(fallback)])),
+  );
 });

@@ -4,7 +4,7 @@ import type { ConfigFlags } from '../config.ts';
 import { keptSecrets, notedSettings } from '../noted-settings.ts';
 import { type Cli, UsageError } from '../platform/cli/cli.ts';
 import { envFileOption, textOption } from '../platform/cli/options.ts';
-import { serviceLinksIn, withoutServiceLinks } from '../service-links.ts';
+import { serviceLinksIn, withoutServiceLinks } from '../settings.ts';
 import type { Services } from './app.ts';
 import { serve } from './serve.ts';
 

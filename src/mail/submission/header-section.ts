@@ -1,7 +1,9 @@
 /** A section of header fields, of a message or of a part: what it must be, and what is read from it. */
 
 import { parseAddress } from '../../platform/mail/address.ts';
-import { SMTP_HEADER_FIELDS } from '../../smtp-settings.ts';
+
+/** Decision: header fields of one section, that of the message or of a part. */
+const SMTP_HEADER_FIELDS = 1_000;
 
 /** A field as it came, line breaks and all. */
 export interface Field {

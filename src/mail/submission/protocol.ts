@@ -1,5 +1,10 @@
 /** What the main thread and the thread that speaks SMTP tell each other. */
 
+/** Decision: how long a connection may be without signing in, and idle after that; and how long reading a message may take. */
+export const SMTP_SIGN_IN_MS = 60_000;
+export const SMTP_IDLE_MS = 5 * 60_000;
+export const SMTP_READ_MS = 5_000;
+
 /** A certificate chain and its key, in PEM. */
 export interface TlsPair {
   cert: string;

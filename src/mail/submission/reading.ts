@@ -2,8 +2,15 @@
  * Reads a message as it comes, a line at a time and each once: refuses what none may have, and takes out of its header what is for
  * this server alone. The bytes that it gives back are those that are kept and sent.
  */
-import { SMTP_HEADER_BYTES, SMTP_LINE_BYTES, SMTP_PART_DEPTH, SMTP_PARTS } from '../../smtp-settings.ts';
 import { BrokenMessage, boundaryOf, type Field, readFields } from './header-section.ts';
+
+/** Decision: what one section of header fields may have, that of the message or of a part. */
+const SMTP_HEADER_BYTES = 256 * 1024;
+/** RFC 5322, 2.1.1: octets of a line without its CRLF. */
+const SMTP_LINE_BYTES = 998;
+/** Decision: MIME parts of a message, and how deep they may stand in one another. */
+const SMTP_PARTS = 500;
+const SMTP_PART_DEPTH = 20;
 
 const CR = 0x0d;
 const LF = 0x0a;

@@ -8,16 +8,6 @@ import { Turns } from '../../platform/host/turns.ts';
 import { createNetworkMatcher, networkOf } from '../../platform/http/client-ip.ts';
 import { isLoopback } from '../../platform/http/hosts.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
-import {
-  SMTP_CONNECTIONS,
-  SMTP_CONNECTIONS_OF_STRANGERS,
-  SMTP_CONNECTIONS_PER_ADDRESS,
-  SMTP_IDLE_MS,
-  SMTP_READ_MS,
-  SMTP_RECIPIENTS,
-  SMTP_SIGN_IN_MS,
-  SMTP_SIGN_IN_TRIES,
-} from '../../smtp-settings.ts';
 import { type House, SubmissionConnection } from './connection.ts';
 import { receive } from './intake.ts';
 import {
@@ -25,9 +15,21 @@ import {
   type Measures,
   type Question,
   Refusal,
+  SMTP_IDLE_MS,
+  SMTP_READ_MS,
+  SMTP_SIGN_IN_MS,
   type ThreadSettings,
   type TlsPair,
 } from './protocol.ts';
+
+/** Decision: connections in all, of strangers, who are neither local nor in SATCHEL_SMTP_PLAIN_FROM, and of one of these. */
+const SMTP_CONNECTIONS = 200;
+const SMTP_CONNECTIONS_OF_STRANGERS = 150;
+const SMTP_CONNECTIONS_PER_ADDRESS = 20;
+/** Decision: the failed sign-in that ends a connection. */
+const SMTP_SIGN_IN_TRIES = 3;
+/** Decision: recipients of one message, each of which makes a mail. */
+const SMTP_RECIPIENTS = 50;
 
 /** What smtp-server knows beyond what a mail needs, and would answer to anybody. */
 const DISABLED = ['HELP', 'WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD'];

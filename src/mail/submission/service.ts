@@ -1,7 +1,7 @@
 /** Mail that comes by SMTP: who may hand it in, and what becomes of a message once it is on disk. */
 import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
-import type { Config } from '../../config.ts';
+import type { Config, SmtpSettings } from '../../config.ts';
 import { AppError, errorCodeOf, forbidden, messageOf } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
@@ -13,7 +13,6 @@ import { type KeyCaller, requirePermissions } from '../../platform/http/callers.
 import { hashRequest, type Idempotency } from '../../platform/http/idempotency.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import type { SmtpSettings } from '../../smtp-settings.ts';
 import type { Emails, NewEmail } from '../emails/service.ts';
 import { describeCertificate, readPair } from './certificate.ts';
 import type { Answer, Measures, Question, Reply, Submitted, ThreadSettings, TlsPair } from './protocol.ts';

@@ -1,7 +1,7 @@
 /** What a message that came whole says, as its reader would see it: read when somebody looks, in a thread of its own. */
 import { AppError } from '../../errors.ts';
 import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
-import { SMTP_READ_MS } from '../../smtp-settings.ts';
+import { SMTP_READ_MS } from './protocol.ts';
 
 export interface MessageView {
   headers: { name: string; value: string }[];

@@ -2,10 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import PostalMime, { decodeWords } from 'postal-mime';
 import { serve } from '../../platform/host/threads.ts';
-import { SMTP_SHOWN_BYTES } from '../../smtp-settings.ts';
 import { fieldValue } from './header-section.ts';
 import { type Leaf, MessageReader } from './reading.ts';
 import type { MessageView } from './viewing.ts';
+
+/** Decision: what the log shows of a text. */
+const SMTP_SHOWN_BYTES = 500 * 1024;
 
 /** Quoted-printable takes up to three bytes for one. */
 const ENCODED_BYTES = 3 * SMTP_SHOWN_BYTES;

@@ -7,7 +7,7 @@ import { tone } from '../../platform/cli/colour.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readServerNote } from '../../platform/host/server-note.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
-import { withoutServiceLinks } from '../../service-links.ts';
+import { withoutServiceLinks } from '../../settings.ts';
 import { askServer } from './asking.ts';
 import { checkEnvFile } from './directory-checks.ts';
 import { type DoctorDeps, describeServer, examine, SERVER, worstOf } from './service.ts';

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { settingsForVerb } from '../../noted-settings.ts';
-import { withoutServiceLinks } from '../../service-links.ts';
+import { withoutServiceLinks } from '../../settings.ts';
 import type { Note, recordAudit } from '../database/audit-trail.ts';
 import type { Clock } from '../host/clock.ts';
 import { hasDatabase } from '../host/database-file.ts';
