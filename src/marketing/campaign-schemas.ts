@@ -49,19 +49,8 @@ const numbers = t.Object(mail_numbers);
 
 /** The numbers of mails, from their counters. */
 export function mailNumbersOf(numberOf: (what: string) => number): Static<typeof numbers> {
-  return {
-    waiting: numberOf('waiting'),
-    sent: numberOf('sent'),
-    lost: numberOf('lost'),
-    untracked: numberOf('untracked'),
-    clicked: numberOf('clicked'),
-    opened: numberOf('opened'),
-    opened_by_machine: numberOf('opened_by_machine'),
-    bounced: numberOf('bounced'),
-    complained: numberOf('complained'),
-    unsubscribed: numberOf('unsubscribed'),
-    replied: numberOf('replied'),
-  };
+  const all = Object.keys(mail_numbers).map((what) => [what, numberOf(what)]);
+  return Object.fromEntries(all) as Static<typeof numbers>; // It has no others.
 }
 
 /** Whether it may start. */

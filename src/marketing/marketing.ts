@@ -39,9 +39,8 @@ import { brandOf, Clicks, contactOfMail, layOutBodies, MarketingMail } from './m
 import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
-import { Exits, GoingOn } from './sequences/going-on.ts';
-import { SequenceLife } from './sequences/lifecycle.ts';
-import { noteReplyToSequence } from './sequences/replied.ts';
+import { exitByEvent, GoingOn } from './sequences/going-on.ts';
+import { noteReplyToSequence, SequenceLife } from './sequences/lifecycle.ts';
 import { Sequences } from './sequences/service.ts';
 import { type KeyOwner, MarketingSettings, nextOpening } from './settings/service.ts';
 import type { LayOut, LayoutOf } from './subscriptions/confirmation-mail.ts';
@@ -314,9 +313,11 @@ function createSequences(needs: CampaignNeeds) {
   };
   const going_on = new GoingOn(on);
   const sequences = new Sequences({ ...on, going_on });
-  const exits = new Exits(on);
-  const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.onEvent(tx, event) });
-  const sequence_life = new SequenceLife({ ...on, sequences, contact_events, exits, going_on });
+  const contact_events = new ContactEvents({
+    ...on,
+    onEvent: (tx, event) => exitByEvent(tx, on.deliveries, event),
+  });
+  const sequence_life = new SequenceLife({ ...on, sequences, contact_events, going_on });
   on.projects.listen((tx, event) => sequence_life.onProject(tx, event));
   const sequence_engine = new SequenceEngine({ ...on, contact_events, going_on });
   const { marketing_mail } = on;

@@ -29,17 +29,8 @@ export function countOfReason(reason: LeftOutReason): string {
 }
 
 export function leftOutOf(numberOf: (reason: LeftOutReason) => number): LeftOut {
-  const by_reason: Record<LeftOutReason, number> = {
-    unsubscribed: 0,
-    suppressed: 0,
-    bounced: 0,
-    complained: 0,
-    pending: 0,
-    paused: 0,
-    filter: 0,
-    no_value: 0,
-  };
-  for (const reason of LEFT_OUT_REASONS) by_reason[reason] = numberOf(reason);
+  const found = LEFT_OUT_REASONS.map((reason) => [reason, numberOf(reason)]);
+  const by_reason = Object.fromEntries(found) as Record<LeftOutReason, number>; // It has no others.
   return { total: Object.values(by_reason).reduce((sum, n) => sum + n, 0), by_reason };
 }
 

@@ -4,7 +4,7 @@ import { letOthers } from '../../platform/host/waiting.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import type { Criteria } from './filter-members-store.ts';
 import { type FindingDeps, piecesOf } from './finding.ts';
-import type { ContactRecord } from './schemas.ts';
+import { type ContactRecord, FIELDS } from './schemas.ts';
 import * as store from './store.ts';
 
 /** Columns of an export: spreadsheets take up to some thousands, of which LibreOffice once took 1,024. */
@@ -13,29 +13,8 @@ const MAX_EXPORTED_CUSTOM_FIELDS = 1_000;
 /** Rows that are read and written out at once: some three milliseconds. */
 const EXPORT_PIECE = 100;
 
-const FIELDS = [
-  'id',
-  'list',
-  'email',
-  'first_name',
-  'last_name',
-  'tags',
-  'status',
-  'source',
-  'reason',
-  'contact_token',
-  'consent_basis',
-  'consent_at',
-  'consent_ip',
-  'consent_origin',
-  'source_platform',
-  'confirmed_at',
-  'tracking',
-  'tracking_evidence',
-  'paused_until',
-  'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof ContactRecord)[];
+// One column each, but for custom fields.
+const COLUMNS = Object.keys(FIELDS).filter((field) => field !== 'custom') as (keyof ContactRecord)[];
 
 /**
  * Those that fit, newest first. They are gone through twice, first for the names of their custom fields.
@@ -60,11 +39,11 @@ export async function exportContacts(
   }
   const names = [...found].sort();
   const rowOf = (record: ContactRecord): unknown[] => [
-    ...FIELDS.map((field) => record[field]),
+    ...COLUMNS.map((field) => record[field]),
     ...names.map((name) => (Object.hasOwn(record.custom, name) ? record.custom[name] : null)),
   ];
   return {
-    columns: [...FIELDS, ...names.map((name) => `custom.${name}`)],
+    columns: [...COLUMNS, ...names.map((name) => `custom.${name}`)],
     pieces: (function* () {
       for (const ids of piecesOf(on, list_id, criteria, { order: 'newest', size: EXPORT_PIECE }))
         yield presentAll(ids).map(rowOf);

@@ -161,23 +161,16 @@ function put(
       ? update(tx, known, candidate, options)
       : { outcome: 'duplicate', contact: known };
   const { now_ms } = options;
+  const { tags, tracking: _tracking, objection: _objection, is_test: _test, ...given } = candidate;
   const row: store.NewContact = {
+    ...given,
     public_id: newId(now_ms),
     project_id: list.project_id,
     list_id: list.id,
     email,
-    first_name: candidate.first_name,
-    last_name: candidate.last_name,
-    custom: candidate.custom,
     status: options.status,
-    source: candidate.source,
-    reason: candidate.reason,
     contact_token: createContactToken(),
     consent_basis,
-    consent_at: candidate.consent_at,
-    consent_ip: candidate.consent_ip,
-    consent_origin: candidate.consent_origin,
-    source_platform: candidate.source_platform,
     confirmed_at: null,
     status_changed_at: now_ms,
     created_at: now_ms,
@@ -188,7 +181,7 @@ function put(
     status_before_leaving: null,
     clicked_at: null,
   };
-  return { outcome: 'accepted', contact: { ...row, id: store.insertContact(tx, row, candidate.tags) } };
+  return { outcome: 'accepted', contact: { ...row, id: store.insertContact(tx, row, tags) } };
 }
 
 /** Given fields replace the stored ones; tags and custom fields are added. Status and evidence stay, and all where nothing differs. */

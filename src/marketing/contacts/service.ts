@@ -13,7 +13,13 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { AddedBy, Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
-import { changeContact, readChanges } from './changing.ts';
+import {
+  type ContactSelection,
+  changeContact,
+  readChanges,
+  type TagChange,
+  tagContacts,
+} from './changing.ts';
 import { ContactChoices } from './choices.ts';
 import {
   type ContactEvent,
@@ -48,7 +54,6 @@ import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
 import { sweepContacts } from './sweeping.ts';
 import type { ContactRow } from './tables.ts';
-import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
 export type { ContactChange, ContactPause } from './choices.ts';
 export type { ContactEvent } from './departures.ts';

@@ -1,14 +1,16 @@
-/** Following the links of marketing mail: where they lead, and whether that is counted. */
+/**
+ * Following the links of marketing mail: where they lead, and whether that is counted. Their tokens say which mail, which source and
+ * which link, with a keyed hash.
+ */
 import { isBulk, sentMails } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import type { KeyedHash, KeyOwner, MarketingSettings } from '../settings/service.ts';
+import { type KeyedHash, type KeyOwner, type MarketingSettings, sameHash } from '../settings/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { readUtm, withUtm } from './links.ts';
 import { targetOf } from './merge-fields.ts';
 import { addContactToken, mergedOf } from './merging.ts';
 import type { Link } from './source.ts';
 import * as store from './store.ts';
-import { isTrueLinkToken, type LinkName, readLinkToken } from './tokens.ts';
 
 /** Where a followed link leads. */
 interface Followed extends LinkName {
@@ -113,4 +115,44 @@ export class MailLinks {
     if (hash) this.#hashes.set(project_id, hash);
     return hash;
   }
+}
+
+/**
+ * What a token says. Position 0 is the mail's own: its picture (below /o/) and its hidden link (below /c/).
+ */
+export interface LinkName {
+  email_id: string;
+  source_id: number;
+  position: number;
+}
+
+/**
+ * 64 of the 256 bits of the hash. Each guess is a request, so nobody tries 2^63 of them; and links stay
+ * short.
+ */
+const MAC_CHARS = 16;
+/** Lower case only, as some scanners change links to lower case. */
+const TOKEN = /^([0-9a-z]{26})([0-9a-z]{1,10})-([0-9a-z]{1,4})-([0-9a-f]{16})$/;
+
+export function linkToken({ email_id, source_id, position }: LinkName, hash: KeyedHash): string {
+  const name = `${email_id.toLowerCase()}${source_id.toString(36)}-${position.toString(36)}`;
+  return `${name}-${hash(name).slice(0, MAC_CHARS)}`;
+}
+
+/**
+ * What a token claims to name; null for what is no token. `isTrueLinkToken` says whether this server made it.
+ */
+export function readLinkToken(token: string): LinkName | null {
+  const [, email_id = '', source_id = '', position = ''] = TOKEN.exec(token) ?? [];
+  if (email_id === '') return null;
+  return {
+    email_id: email_id.toUpperCase(),
+    source_id: Number.parseInt(source_id, 36),
+    position: Number.parseInt(position, 36),
+  };
+}
+
+export function isTrueLinkToken(token: string, hash: KeyedHash): boolean {
+  const end = token.length - MAC_CHARS;
+  return sameHash(token.slice(end), hash(token.slice(0, end - 1)).slice(0, MAC_CHARS));
 }

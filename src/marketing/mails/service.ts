@@ -24,7 +24,7 @@ import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { COMPOSE, OUTLOOK, SHOW } from './drafts.ts';
-import { MailLinks } from './following.ts';
+import { linkToken, MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { brandOf } from './layout.ts';
 import { fillParts, type MergeContact, ownLinks, shownOf, targetOf } from './merge-fields.ts';
@@ -44,7 +44,6 @@ import {
 import { type MailOutlook, mergedContact, type ShownMail, type ToShow, UNSEEN } from './showing.ts';
 import { type ComposedTwice, type Link, type Source, type SourceInput, tryToCompose } from './source.ts';
 import * as store from './store.ts';
-import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { brandOf, layOutBodies } from './layout.ts';

@@ -206,39 +206,43 @@ export function failsInCircle(
   return true;
 }
 
-type ExitsDeps = Pick<CampaignDeps, 'database' | 'clock' | 'deliveries'>;
+type Withholding = Pick<CampaignDeps['deliveries'], 'withhold'>;
 
-export class Exits {
-  constructor(private readonly deps: ExitsDeps) {}
+/** Whoever left gets nothing more of any sequence. */
+export function exitOf(
+  tx: Tx,
+  deliveries: Withholding,
+  { kind, contact, at }: { kind: Departed; contact: ContactRow; at: number },
+): void {
+  for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
+  // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
+  for (const email_id of rows.listWaitingOf(tx, contact.id)) deliveries.withhold(tx, email_id);
+}
 
-  /** Whoever left gets nothing more of any sequence. */
-  onContact(tx: Tx, told: { kind: Departed; contact: ContactRow; at: number }): void {
-    const { kind, contact, at } = told;
-    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
-    // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
-    for (const email_id of rows.listWaitingOf(tx, contact.id)) this.deps.deliveries.withhold(tx, email_id);
-  }
-
-  /** Ends the enrollments whose sequence names this event as an exit event, unless they began after it. */
-  onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
-    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
-      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
-        exit(tx, enrollment.id, 'event', told.at);
-        if (enrollment.last_email_id !== null) this.deps.deliveries.withhold(tx, enrollment.last_email_id);
-      }
-  }
-
-  /** Ends the enrollments of a finished sequence, in pieces. */
-  async endAll(sequence_id: number): Promise<void> {
-    const { database, clock } = this.deps;
-    for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
-      count = await database.writePiece((tx) => {
-        const piece = rows.listActiveAfter(tx, sequence_id, 0, ENROLL_PIECE);
-        for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
-        return piece.length;
-      });
+/** Ends the enrollments whose sequence names this event as an exit event, unless they began after it. */
+export function exitByEvent(
+  tx: Tx,
+  deliveries: Withholding,
+  told: { contact_id: number; event: string; occurred_at: number; at: number },
+): void {
+  for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
+    if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
+      exit(tx, enrollment.id, 'event', told.at);
+      if (enrollment.last_email_id !== null) deliveries.withhold(tx, enrollment.last_email_id);
     }
-  }
+}
+
+/** Ends the enrollments of a finished sequence, in pieces. */
+export async function exitAll(
+  { database, clock }: Pick<CampaignDeps, 'database' | 'clock'>,
+  sequence_id: number,
+): Promise<void> {
+  for (let count = ENROLL_PIECE; count === ENROLL_PIECE; )
+    count = await database.writePiece((tx) => {
+      const piece = rows.listActiveAfter(tx, sequence_id, 0, ENROLL_PIECE);
+      for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
+      return piece.length;
+    });
 }
 
 /** How a contact may have left. */

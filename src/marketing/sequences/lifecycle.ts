@@ -3,6 +3,7 @@ import { AppError, conflict, invalid, notFound, refuseAll } from '../../errors.t
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import { emailLife } from '../../mail/emails/service.ts';
+import type { Answered } from '../../mail/replies/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -25,8 +26,9 @@ import type { ListRow } from '../lists/service.ts';
 import type { Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
+import { findEnrollment, findMail, updateMail } from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
-import { dueAt, type Exits, type GoingOn } from './going-on.ts';
+import { dueAt, exitAll, exitOf, type GoingOn } from './going-on.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import { skipDue } from './skipping.ts';
@@ -54,7 +56,6 @@ export interface Enrolled {
 interface LifeDeps extends CampaignDeps {
   sequences: Sequences;
   contact_events: Pick<ContactEvents, 'note' | 'since'>;
-  exits: Exits;
   going_on: GoingOn;
 }
 
@@ -164,7 +165,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
       for (const id of rows.listWaitingMails(tx, current.id)) this.deps.deliveries.withhold(tx, id);
       return finished;
     });
-    await this.deps.exits.endAll(row.id);
+    await exitAll(this.deps, row.id);
   }
 
   /**
@@ -175,7 +176,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     const { database } = this.deps;
     const jobless = store.rows.listOpen(database.read).filter((row) => this.#lacksJob(database.read, row));
     for (const { id } of jobless) await database.write((tx) => this.#giveJob(tx, id));
-    for (const { id } of store.listFinishedWithActive(database.read)) await this.deps.exits.endAll(id);
+    for (const { id } of store.listFinishedWithActive(database.read)) await exitAll(this.deps, id);
     await this.deps.going_on.sweep();
   }
 
@@ -337,7 +338,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
 
   /** Told of what happens to contacts, in the transaction that records it. */
   onContact(tx: Tx, { kind, contact, at, is_test = false }: ContactEvent): void {
-    const { contact_events, exits } = this.deps;
+    const { contact_events, deliveries } = this.deps;
     if (kind === 'deleted' || kind === 'signed_up') return; // Enrollments go with their contact.
     if (kind === 'activated') {
       // Recorded before anybody is enrolled by it, so that it can't end that very enrollment.
@@ -347,7 +348,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
       return;
     }
     if (kind === 'resubscribed') this.markLeft(tx, contact, null);
-    else exits.onContact(tx, { kind, contact, at });
+    else exitOf(tx, deliveries, { kind, contact, at });
     // Also after the last step, which is when most people leave.
     if (kind === 'unsubscribed') this.markLeft(tx, contact, at);
     if (kind !== 'suppressed') contact_events.note(tx, { contact_id: contact.id, event: kind, at });
@@ -445,4 +446,17 @@ function tooMany(row: SequenceRow, of: { enrolled: number; fresh: number }): App
       `at most ${row.max_recipients} contacts (max_recipients): ${of.enrolled} are enrolled, and ${of.fresh} would come`,
     ],
   });
+}
+
+/** Only one of the address that the mail went to: anybody else may write too. */
+export function noteReplyToSequence(
+  tx: Tx,
+  { answered, contact_events }: { answered: Answered; contact_events: ContactEvents },
+): void {
+  const { email, is_recipient, received_at: at } = answered;
+  const mail = is_recipient && email.source === 'sequence' && findMail(tx, email.id);
+  if (!mail) return;
+  if (mail.replied_at === null) updateMail(tx, email.id, { replied_at: at });
+  const contact_id = findEnrollment(tx, mail.enrollment_id)?.contact_id;
+  if (contact_id !== undefined) contact_events.note(tx, { contact_id, event: 'replied', at });
 }

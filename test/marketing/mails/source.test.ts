@@ -1,10 +1,10 @@
 /** Putting a mail together: layout, links and merge fields, with values that mean harm. */
 import { describe, expect, test } from 'bun:test';
+import { linkToken, readLinkToken } from '../../../src/marketing/mails/following.ts';
 import { frameSource } from '../../../src/marketing/mails/frame.ts';
 import { layOutHtml, layOutText } from '../../../src/marketing/mails/layout.ts';
 import { replaceHtmlLinks, replaceTextLinks } from '../../../src/marketing/mails/links.ts';
 import { composeSource, type SourceInput } from '../../../src/marketing/mails/source.ts';
-import { linkToken, readLinkToken } from '../../../src/marketing/mails/tokens.ts';
 import { fillFrame } from '../../../src/platform/mail/frames.ts';
 
 const LOOK = {
