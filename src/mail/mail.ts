@@ -26,7 +26,7 @@ import { InboxReaders } from './inboxes/readers.ts';
 import { Inboxes } from './inboxes/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
 import { Replies } from './replies/service.ts';
-import { Schedules, scheduleNaming } from './schedules/service.ts';
+import { Schedules } from './schedules/service.ts';
 import { createScheduleTask } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
@@ -92,7 +92,7 @@ export function createMail(needs: MailNeeds) {
     deliveries,
     arrivals,
     schedules,
-    schedule_names: scheduleNaming(on),
+    schedule_names: schedules.naming(),
     inbox_readers,
     submission,
     viewer,

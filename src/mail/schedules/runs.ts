@@ -13,7 +13,7 @@ import { projectOf } from '../../platform/jobs/store.ts';
 import type { Emails } from '../emails/service.ts';
 import type { Templates } from '../templates/service.ts';
 import { type Recipient, recipient } from './schemas.ts';
-import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
+import { noteRunEnd, saveRunPayload, schedules } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
 
 /** Quotas start afresh each UTC day. What could not be served in one and a bit is reported. */
@@ -75,7 +75,7 @@ export class ScheduleRuns {
     const { database } = this.deps;
     // Everybody was served; a crash came before that was recorded.
     if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
-    const schedule = findSchedule(database.read, projectOf(job), payload.schedule_id);
+    const schedule = schedules.find(database.read, projectOf(job), payload.schedule_id);
     if (!schedule) return giveUp({ run, payload }, [], 'The schedule was deleted before this run.');
     // A pause is there to stop mail, so it ends what waits for capacity too; a run that was asked for goes
     // on.

@@ -1,20 +1,20 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
 import type { Projects } from '../../access/projects/service.ts';
-import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { collectErrors, type FieldErrors, invalid } from '../../errors.ts';
 import { SHOWN_RUNS } from '../../limits.ts';
 import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
-import { isUlid, newId } from '../../platform/host/ids.ts';
+import { newId } from '../../platform/host/ids.ts';
 import type { LogFields, Logger } from '../../platform/host/logger.ts';
 import type { KeyCaller } from '../../platform/http/callers.ts';
 import { present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { Records } from '../../platform/http/records.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
 import { inPieces, type Release } from '../../platform/jobs/restore-hold.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { createNaming, type Naming } from '../../platform/words/phrases.ts';
 import { checkSchedule, mergeSchedule, readCron } from './rules.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {
@@ -28,19 +28,13 @@ import {
   countSchedules,
   countSchedulesUsing,
   type DueSchedule,
-  deleteSchedule,
-  findAnySchedule,
-  findProjectOfSchedule,
-  findSchedule,
-  insertSchedule,
   listDueSchedules,
   listHeldSchedules,
   listMovedSchedules,
   listRunsQueuedAfter,
   listSchedules,
-  listSchedulesCalled,
   listWaitingSchedules,
-  updateSchedule,
+  schedules,
 } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
 
@@ -56,8 +50,6 @@ const SCHEDULE_CLAIM_BATCH = 25;
 /** The type of the jobs that are runs. */
 export const SCHEDULE_RUN = 'schedule.run';
 
-const toRecord = (row: ScheduleRow): ScheduleRecord => present(FIELDS, { ...row, public_id: row.id });
-
 interface SchedulesDeps extends ScheduleRunsDeps {
   projects: Pick<Projects, 'findById' | 'listInactiveIds' | 'requireActive'>;
   logger: Logger;
@@ -66,13 +58,18 @@ interface SchedulesDeps extends ScheduleRunsDeps {
   enqueue(tx: Tx, job: NewJob): string;
 }
 
-export class Schedules {
+export class Schedules extends Records<ScheduleRow, ScheduleRecord> {
   readonly runs: ScheduleRuns;
   /** When the last look was. The clock may have been set back before the first one too. */
   #looked_at = Number.POSITIVE_INFINITY;
 
   constructor(private readonly deps: SchedulesDeps) {
+    super({ ...deps, rows: schedules, noun: 'Schedule', lister: 'satchel schedule list --project REF' });
     this.runs = new ScheduleRuns(deps);
+  }
+
+  present(row: ScheduleRow): ScheduleRecord {
+    return present(FIELDS, { ...row, public_id: row.id });
   }
 
   /** Newest first; with `template` those that send it. */
@@ -84,13 +81,9 @@ export class Schedules {
         template === undefined
           ? countSchedules(read, project_id)
           : countSchedulesUsing(read, project_id, template),
-      fetch: (limit, offset) => listSchedules(read, { project_id, template }, limit, offset).map(toRecord),
+      fetch: (limit, offset) =>
+        listSchedules(read, { project_id, template }, { limit, offset }).map((row) => this.present(row)),
     });
-  }
-
-  /** Throws AppError `not_found`. */
-  get(project_id: number, id: string): ScheduleRecord {
-    return toRecord(this.#require(this.deps.database.read, project_id, id));
   }
 
   /** When it runs next, `SHOWN_RUNS` times or as often as it ever does; never while it is paused. */
@@ -113,13 +106,6 @@ export class Schedules {
       () => this.#checkDomain(project_id, fields, sent),
       () => this.#checkTemplate(project_id, fields, sent),
     );
-  }
-
-  /** The project of a schedule, which the shell names by its id alone. Throws AppError `not_found`. */
-  projectOf(id: string): number {
-    const project_id = isUlid(id) ? findProjectOfSchedule(this.deps.database.read, id.toUpperCase()) : null;
-    if (project_id === null) throw notFound('Schedule');
-    return project_id;
   }
 
   /** The ids of those that are paused since their project moved here. */
@@ -158,11 +144,11 @@ export class Schedules {
         created_at: now,
         updated_at: now,
       };
-      insertSchedule(tx, schedule);
+      schedules.insert(tx, schedule);
       caller.note(tx, noteOf('schedule.created', schedule));
       return schedule;
     });
-    return toRecord(row);
+    return this.present(row);
   }
 
   /**
@@ -177,7 +163,7 @@ export class Schedules {
     note: Note,
   ): Promise<ScheduleRecord> {
     const row = await this.deps.database.write((tx) => {
-      const current = this.#require(tx, project_id, id);
+      const current = this.require(project_id, id, tx);
       if (changes.is_active && !current.is_active) this.deps.projects.requireActive(project_id, tx);
       const { fields, cron } = checkSchedule(current, changes, this.deps);
       this.#checkContent(project_id, fields, changes);
@@ -190,11 +176,11 @@ export class Schedules {
       const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
       const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
       const moved = changes.is_active === undefined ? {} : { is_moved: false, is_held: false };
-      updateSchedule(tx, current.id, { ...changed, ...moved });
+      schedules.update(tx, current.id, { ...changed, ...moved });
       note(tx, { ...noteOf('schedule.changed', current), changes: changesOf(current, changed) });
       return { ...current, ...changed };
     });
-    return toRecord(row);
+    return this.present(row);
   }
 
   /**
@@ -205,12 +191,12 @@ export class Schedules {
     const { database, clock, projects } = this.deps;
     const ids = listHeldSchedules(database.read, project_id).map(({ id }) => id);
     return inPieces(database, ids, (tx, id) => {
-      const row = findAnySchedule(tx, id);
+      const row = schedules.findById(tx, id);
       if (!row?.is_held) return false;
       const now = clock.now();
       const cron = parseCron(row.cron_expression, row.timezone);
       const next_run_at = cron.ok ? cron.next(now) : null;
-      updateSchedule(tx, id, { is_active: true, is_held: false, next_run_at, updated_at: now });
+      schedules.update(tx, id, { is_active: true, is_held: false, next_run_at, updated_at: now });
       const changes = changesOf(row, { is_active: true });
       const project = projects.findById(row.project_id);
       recordAudit(tx, actor, { ...noteOf('schedule.changed', row), project, changes }, now);
@@ -221,8 +207,8 @@ export class Schedules {
   /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
   remove(project_id: number, id: string, note: Note): Promise<void> {
     return this.deps.database.write((tx) => {
-      const schedule = this.#require(tx, project_id, id);
-      deleteSchedule(tx, schedule.id);
+      const schedule = this.require(project_id, id, tx);
+      schedules.remove(tx, schedule.id);
       note(tx, noteOf('schedule.deleted', schedule));
     });
   }
@@ -242,10 +228,10 @@ export class Schedules {
   ): Promise<string> {
     return this.deps.database.write((tx) => {
       const project_id = caller.project.id;
-      const schedule = this.#require(tx, project_id, id);
+      const schedule = this.require(project_id, id, tx);
       this.deps.projects.requireActive(project_id, tx);
       const now = this.deps.clock.now();
-      updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
+      schedules.update(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
       const job_id = this.#enqueueRun(tx, project_id, {
         schedule_id: schedule.id,
         api_key_id: caller.key?.key_id ?? schedule.api_key_id,
@@ -295,7 +281,7 @@ export class Schedules {
           moved: waiting.filter((schedule) => {
             const next_run_at = nextUnrun(tx, schedule, now);
             if (next_run_at === null || next_run_at >= schedule.next_run_at) return false;
-            updateSchedule(tx, schedule.id, { next_run_at });
+            schedules.update(tx, schedule.id, { next_run_at });
             return true;
           }),
         };
@@ -314,7 +300,7 @@ export class Schedules {
     const cron = parseCron(due.cron_expression, due.timezone);
     if (!cron.ok) {
       // It was valid when it was saved: the time zone is gone from this machine's data.
-      updateSchedule(tx, due.id, { next_run_at: null, last_status: 'failed' });
+      schedules.update(tx, due.id, { next_run_at: null, last_status: 'failed' });
       return { message: 'a schedule has no next run any more', fields: { ...fields, error: cron.message } };
     }
     // Never before the tick that is claimed here, wherever the clock has gone.
@@ -324,10 +310,10 @@ export class Schedules {
     const is_in_time =
       due.next_run_at >= grace_from || (cron.next(grace_from - 1) ?? Number.POSITIVE_INFINITY) <= now;
     if (!is_in_time && due.missed_runs === 'skip') {
-      updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
+      schedules.update(tx, due.id, { next_run_at, last_status: 'skipped' });
       return { message: 'a missed run of a schedule is skipped', fields };
     }
-    updateSchedule(tx, due.id, { next_run_at, last_run_at: now, last_status: 'queued' });
+    schedules.update(tx, due.id, { next_run_at, last_run_at: now, last_status: 'queued' });
     this.#enqueueRun(tx, due.project_id, {
       schedule_id: due.id,
       api_key_id: due.api_key_id,
@@ -345,12 +331,6 @@ export class Schedules {
       payload: { ...payload },
       max_attempts: 1,
     });
-  }
-
-  #require(tx: Tx, project_id: number, id: string): ScheduleRow {
-    const row = isUlid(id) ? findSchedule(tx, project_id, id.toUpperCase()) : undefined;
-    if (!row) throw notFound('Schedule');
-    return row;
   }
 
   /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
@@ -419,16 +399,4 @@ function runsFrom(cron: Cron, first: number | null): string[] {
   const runs: string[] = [];
   for (let at = first; at !== null && runs.length < SHOWN_RUNS; at = cron.next(at)) runs.push(toIso(at));
   return runs;
-}
-
-/** How the shell finds schedules: by id or name. */
-export function scheduleNaming({ database }: Pick<SchedulesDeps, 'database'>): Naming {
-  return createNaming(
-    'schedule',
-    {
-      byId: (id) => findAnySchedule(database.read, id),
-      called: (project_id, name) => listSchedulesCalled(database.read, project_id, name),
-    },
-    ({ id }) => ({ key: id, id, is_over: false }),
-  );
 }

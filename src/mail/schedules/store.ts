@@ -1,36 +1,14 @@
 /** SQL of recurring email schedules and of the progress of their runs. */
-import { and, desc, eq, gt, gte, sql } from 'drizzle-orm';
+import { and, eq, gt, gte, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawCount, rawGet, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawCount, rawRun, rawValues } from '../../platform/database/raw-sql.ts';
+import { recordStore } from '../../platform/database/record-store.ts';
 import { readRowCount } from '../../platform/database/store.ts';
 import { jobs } from '../../platform/database/tables.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { emailSchedules, type LastStatus, type ScheduleRow } from './tables.ts';
 
-export function insertSchedule(tx: Tx, schedule: ScheduleRow): void {
-  tx.insert(emailSchedules).values(schedule).run();
-}
-
-export const findSchedule = rawGet<ScheduleRow, [project_id: number, id: string]>(
-  'SELECT * FROM email_schedules WHERE project_id = ? AND id = ?',
-  emailSchedules,
-);
-
-export const findProjectOfSchedule = rawValue<number, [id: string]>(
-  'SELECT project_id FROM email_schedules WHERE id = ?',
-);
-
-/** Of whatever project. */
-export const findAnySchedule = rawGet<ScheduleRow, [id: string]>(
-  'SELECT * FROM email_schedules WHERE id = ?',
-  emailSchedules,
-);
-
-/** Newest first. */
-export const listSchedulesCalled = rawAll<ScheduleRow, [project_id: number, name: string]>(
-  'SELECT * FROM email_schedules WHERE project_id = +? AND name = +? ORDER BY id DESC',
-  emailSchedules,
-);
+export const schedules = recordStore<ScheduleRow>(emailSchedules);
 
 export const countSchedulesUsing = rawCount<[project_id: number, template: string]>(
   'SELECT count(*) FROM email_schedules WHERE project_id = ? AND template = ?',
@@ -40,34 +18,15 @@ export function countSchedules(tx: Tx, project_id: number): number {
   return readRowCount(tx, { list: 'email_schedules', project_id });
 }
 
-/** Newest first. */
+/** A page of a project's, of those alone that send this template where one is given; newest first. */
 export function listSchedules(
-  tx: Tx,
-  of: { project_id: number; template?: string | undefined },
-  limit: number,
-  offset: number,
+  read: Tx,
+  { project_id, template }: { project_id: number; template?: string | undefined },
+  page: { limit: number; offset: number },
 ): ScheduleRow[] {
-  const { project_id, template } = of;
-  return tx
-    .select()
-    .from(emailSchedules)
-    .where(
-      and(
-        eq(emailSchedules.project_id, project_id),
-        template === undefined ? undefined : eq(emailSchedules.template, template),
-      ),
-    )
-    .orderBy(desc(emailSchedules.id))
-    .limit(limit)
-    .offset(offset)
-    .all();
+  const sends = template === undefined ? undefined : eq(emailSchedules.template, template);
+  return schedules.list(read, and(eq(emailSchedules.project_id, project_id), sends), page);
 }
-
-export function updateSchedule(tx: Tx, id: string, changes: Partial<ScheduleRow>): void {
-  tx.update(emailSchedules).set(changes).where(eq(emailSchedules.id, id)).run();
-}
-
-export const deleteSchedule = rawRun<[id: string]>('DELETE FROM email_schedules WHERE id = ?');
 
 export type DueSchedule = Pick<
   ScheduleRow,

@@ -1,11 +1,11 @@
 /** Records of a project as services find and show them, and as the shell names them. */
 import { notFound } from '../../errors.ts';
 import type { Database, Tx } from '../database/database.ts';
-import type { RecordStore } from '../database/record-store.ts';
+import type { RecordRow, RecordStore } from '../database/record-store.ts';
 import { isUlid } from '../host/ids.ts';
 import { createNaming, type Naming } from '../words/phrases.ts';
 
-interface RecordKind<Row extends object> {
+interface RecordKind<Row extends RecordRow> {
   database: Database;
   rows: Pick<RecordStore<Row>, 'find' | 'findAny' | 'findById' | 'listCalled'>;
   /** As messages have it: `List`. */
@@ -15,7 +15,7 @@ interface RecordKind<Row extends object> {
 }
 
 /** What the service of every noun of such records has; `Seen` is what clients see of one. */
-export abstract class Records<Row extends { project_id: number; public_id: string }, Seen> {
+export abstract class Records<Row extends RecordRow, Seen> {
   constructor(private readonly kind: RecordKind<Row>) {}
 
   abstract present(row: Row): Seen;
@@ -30,8 +30,8 @@ export abstract class Records<Row extends { project_id: number; public_id: strin
     return isUlid(public_id) ? this.kind.rows.find(read, project_id, public_id.toUpperCase()) : null;
   }
 
-  /** By numeric id; null where it is gone. */
-  findById(id: number, read: Tx = this.kind.database.read): Row | null {
+  /** By `id`; null where it is gone. */
+  findById(id: Row['id'], read: Tx = this.kind.database.read): Row | null {
     return this.kind.rows.findById(read, id);
   }
 
@@ -64,7 +64,10 @@ export abstract class Records<Row extends { project_id: number; public_id: strin
         byId: (id) => rows.findAny(database.read, id),
         called: (project_id, name) => rows.listCalled(database.read, project_id, name),
       },
-      (row) => ({ key: row.public_id, id: row.public_id, is_over: this.isOver(row) }),
+      (row) => {
+        const id = row.public_id ?? String(row.id);
+        return { key: id, id, is_over: this.isOver(row) };
+      },
     );
   }
 }
