@@ -59,7 +59,7 @@ export class BackupWriter extends ArchiveWriter {
 
 /** Reads a backup file and finds any damage of it. */
 export class BackupReader extends ArchiveReader {
-  /** What SHA256SUMS must say. */
+  /** SHA256SUMS must say these lines. */
   readonly #sums: string[] = [];
 
   /** Throws as ArchiveReader does. */
@@ -86,7 +86,7 @@ export class BackupReader extends ArchiveReader {
   }
 }
 
-/** Whether a file begins and ends as a backup does: a quick look for foreign and cut-off files. */
+/** True when a file begins and ends as a backup does: a quick look for foreign and cut-off files. */
 export function looksWhole(path: string): boolean {
   try {
     const file = new ArchiveFile(path, BACKUP.what);

@@ -17,12 +17,12 @@ export interface BackupHistory {
   failure: { at_ms: number; message: string } | null;
 }
 
-/** That one was made, or why one failed. */
+/** One was made, or failed. */
 export type Ended = { made_ms: number } | { failure: { at_ms: number; message: string } };
 
 const FILE = 'last-backup.json';
 
-/** What can't be read is nothing that is remembered. */
+/** A file that can't be read counts as none. */
 export function readHistory(data_dir: string): BackupHistory {
   const nothing = { made_ms: null, failure: null };
   try {

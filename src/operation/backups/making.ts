@@ -36,7 +36,7 @@ import {
   sumIn,
 } from './store.ts';
 
-/** What a backup leaves free on the disk, so that a server can go on: some thousand commits. */
+/** A backup leaves so much of the disk free that a server can go on: some thousand commits. */
 const BACKUP_SPARE_BYTES = 64 * 1024 * 1024;
 
 export interface BackupResult {
@@ -50,7 +50,7 @@ export interface BackupResult {
   stored_bytes: number;
   with_store: boolean;
   database_bytes: number;
-  /** Which master key the backup needs; null when nothing was ever sealed. */
+  /** The backup needs this master key; null when nothing was ever sealed. */
   master_key_id: string | null;
   /** Objects whose bytes were missing or damaged on the disk already: they are not in the backup. */
   left_out: string[];

@@ -46,13 +46,13 @@ interface RestoreResult extends RestoredCounts {
   data_dir: string;
   created_at: string;
   master_key_id: string | null;
-  /** Whether the key at hand is the one; null when none is at hand, or none is needed. */
+  /** Null when no key is at hand, or none is needed. */
   master_key_fits: boolean | null;
   /** Where the data is that was there before, or null when there was none. */
   replaced: string | null;
-  /** What would have gone on by itself, and waits to be let go; null where nothing was to be held. */
+  /** Counts what would have gone on by itself, and waits to be let go; null where `release` was asked for. */
   held: Held | null;
-  /** What the operator should know or do. */
+  /** For the operator to know or do. */
   notes: string[];
 }
 

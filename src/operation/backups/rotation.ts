@@ -19,7 +19,7 @@ const DATED_NAME = /^satchel-\d{8}T\d{6}(\.\d{3})?Z\.tar$/;
 
 const NIGHTLY_NAME = /^nightly-\d{8}T\d{6}\.\d{3}Z\.tar$/;
 
-/** What one is called that the server makes by itself. */
+/** Names a backup that the server makes by itself. */
 export function nightlyName(at_ms: number): string {
   return datedName(at_ms).replace('satchel', 'nightly');
 }
@@ -37,7 +37,7 @@ function newestFirst(dir: string, name: RegExp): string[] {
     .map((each) => join(dir, each));
 }
 
-/** What a backup of a moment is called. */
+/** Names the backup of a moment. */
 export function datedName(at_ms: number): string {
   return `satchel-${toIso(at_ms).replaceAll(/[-:]/g, '')}.tar`;
 }

@@ -95,7 +95,7 @@ function writeSchedule(tx: Tx, schedule: Kept): void {
   writeMeta(tx, SCHEDULE, JSON.stringify(schedule));
 }
 
-/** What is wrong with a choice, by its fields. */
+/** Finds what is wrong with a choice, by its fields. */
 export function errorsOf({ at, timezone, keep }: Partial<ScheduleChoice>): FieldErrors {
   const errors: FieldErrors = {};
   if (typeof at === 'string' && !/^([01]\d|2[0-3]):[0-5]\d$/.test(at))

@@ -2,7 +2,7 @@
 import { MAX_TIMEZONE_CHARS } from '../../limits.ts';
 import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 
-/** What there is of a backup: a file, or a job that failed or is under way. */
+/** A backup is a file, or a job that failed or is under way. */
 export const backup = named(
   'Backup',
   t.Object({
@@ -40,5 +40,5 @@ export const schedule = named(
   }),
 );
 export type ScheduleRecord = Static<typeof schedule>;
-/** What somebody chose of it. */
+/** Somebody chose this much of it. */
 export type ScheduleChoice = Pick<ScheduleRecord, 'at' | 'timezone' | 'keep'>;

@@ -26,7 +26,7 @@ import type { BackupRecord } from './schemas.ts';
 import { BACKUP_MAKE } from './store.ts';
 import type { VerifyResult } from './verification.ts';
 
-/** What takes as long as there is data; see src/app/maintenance.ts. */
+/** Work that takes as long as there is data; src/app/maintenance.ts does it. */
 export interface BackupWork {
   backUp(file: string, now_ms: number): Promise<BackupResult>;
   verify(file: string, now_ms: number): Promise<VerifyResult>;
@@ -117,7 +117,7 @@ export class Backups {
   async carryOut(job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
     const { logger, work, clock } = this.deps;
     const { name, keep } = parse(job_payload, job.payload);
-    // What a crash cut off; or the backup was whole by then, and only that was not written down any more.
+    // A crash may have cut one off, or come when it was whole, before that was written down.
     this.removeLeftovers();
     try {
       this.#makeFolder();
@@ -318,7 +318,7 @@ function requireWhole(status: BackupRecord['status']): void {
   );
 }
 
-/** Whether a process is there; one of another user is. */
+/** True when a process is there, also one of another user. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

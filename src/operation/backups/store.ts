@@ -70,7 +70,6 @@ export function* listStoredObjects(sqlite: Sqlite): Generator<StoredObject> {
   yield* stored.iterate();
 }
 
-/** Whether a row names this object. */
 export function isNamed(sqlite: Sqlite, public_id: string): boolean {
   return readCount(sqlite, 'SELECT count(*) FROM objects WHERE public_id = ?', public_id) > 0;
 }
@@ -80,7 +79,7 @@ export function largestBlobBytes(sqlite: Sqlite): number {
   return readCount(sqlite, "SELECT coalesce(max(size_bytes), 0) FROM objects WHERE store <> 'database'");
 }
 
-/** Which of these ids no row names. */
+/** Finds those of these ids that no row names. */
 export function findUnnamed(sqlite: Sqlite, public_ids: readonly string[]): string[] {
   return readTexts(
     sqlite,
@@ -205,7 +204,7 @@ export function takeAsLocal(path: string, public_ids: readonly string[]): void {
   }
 }
 
-/** What was stored since the backup has no row any more. It stays in the store until somebody has looked. */
+/** Bytes that were stored since the backup have no row any more. They stay in the store until somebody has looked. */
 export function holdStore(path: string, now_ms: number): void {
   const sqlite = connect(path, { query_only: false });
   try {

@@ -15,13 +15,13 @@ export interface StoreQuestion {
   settings: S3Settings;
   /** The directory that is served, whose rows tell what was deleted since. */
   data_dir: string;
-  /** Whether the bytes are read and hashed. */
+  /** Reads and hashes the bytes. */
   is_deep: boolean;
 }
 
 export interface StoreAnswer {
   findings: string[];
-  /** What the store has no more because it was deleted since the backup. */
+  /** Counts objects that were deleted since the backup, and are in the store no more. */
   deleted_since: number;
 }
 

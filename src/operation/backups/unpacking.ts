@@ -19,7 +19,7 @@ import { countWaitingEmails, listContents, listNamedBlobs, listStoredObjects, su
 /** Files that a restore flushes at once: they keep a disk busy, and are below every limit of open files. */
 const RESTORE_FLUSHES = 32;
 
-/** What a restored directory holds. */
+/** Counts what a restored directory holds. */
 export interface RestoredCounts {
   projects: number;
   objects: number;
@@ -32,7 +32,7 @@ export interface RestoredCounts {
   waiting_emails: number;
 }
 
-/** What is wrong with a restored directory, what it holds, and which master key it needs. */
+/** A restored directory: its faults, its contents, the master key that it needs. */
 export interface Restored {
   findings: string[];
   counts: RestoredCounts;
@@ -43,7 +43,7 @@ export interface Restored {
 const flush: (fd: number) => Promise<void> = promisify(fsync);
 
 interface UnpackOptions {
-  /** Whether everything must be on disk at the end, apart from the names of the files. */
+  /** Everything must be on disk at the end, apart from the names of the files. */
   durable: boolean;
   onProgress?: OnProgress | undefined;
 }
@@ -191,7 +191,7 @@ async function checkBlobs(
   return { wrong, bytes, brought };
 }
 
-/** What must be there, in files or `held` by the database, and what is in the object store. */
+/** Lists bytes that must be there, in files or `held` by the database, and those in the object store. */
 function* listAll(sqlite: ReturnType<typeof connect>): Generator<{
   blob: Omit<NamedBytes, 'size_bytes'>;
   may_lack: boolean;

@@ -15,13 +15,13 @@ export interface VerifyResult extends Partial<RestoredCounts> {
   ok: boolean;
   /** Null where it came as a stream. */
   file: string | null;
-  /** What the backup says of itself; null when it is too damaged to say. */
+  /** By the backup's own words; null when it is too damaged to say. */
   made_by: string | null;
   created_at: string | null;
   master_key_id: string | null;
   /** How many of those in the object store were deleted there since; null where the store was not asked. */
   deleted_since: number | null;
-  /** What is wrong; empty when `ok`. */
+  /** Empty when `ok`. */
   findings: string[];
 }
 

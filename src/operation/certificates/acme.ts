@@ -10,10 +10,10 @@ export interface AcmeOrder {
   account_key: string;
 }
 
-/** What the thread is told: what to order, and which token the authority would find by now. */
+/** Tells the thread to order, or that the authority would find a token by now. */
 export type AcmeAsk = AcmeOrder | { ready: string };
 
-/** What the thread tells, for each name: what the authority is to find by a token. */
+/** The thread tells for each name which text the authority is to find by a token. */
 export interface AcmeChallenge {
   token: string;
   key_authorization: string;

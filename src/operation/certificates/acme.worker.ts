@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 /** How often, and how long in all, an order is asked after: some three minutes for each of its two steps. */
 const ASK_AFTER = { backoffAttempts: 16, backoffMin: 1_000, backoffMax: 15_000 };
 
-/** What goes on once the other side can answer the authority, by token. */
+/** By token: goes on, once the other side can answer the authority. */
 const waiting = new Map<string, () => void>();
 
 const tell = serve<AcmeAsk, TlsIdentity | null, AcmeChallenge>((asked) => {

@@ -13,7 +13,7 @@ interface PlainPortDeps {
   /** Its host may be one of the names, or another one. */
   public_url: string;
   https_port: number;
-  /** What the authority is to find, by token. */
+  /** The authority is to find these texts, by token. */
   challenges: ReadonlyMap<string, string>;
   /** Why there is no https yet, in a sentence; null where there is. */
   explainWaiting(): string | null;

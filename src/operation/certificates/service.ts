@@ -26,7 +26,6 @@ const CERTIFICATE_LOOK_MS = 3_600_000;
 const ORDER_RETRY_MS = 60_000;
 const MAX_ORDER_RETRY_MS = 86_400_000;
 
-/** What is shown of an authority's reason. */
 const MAX_REASON_CHARS = 400;
 const BROKEN_OFF = 'it is under way, or was broken off as the server ended';
 
@@ -40,7 +39,7 @@ interface CertificatesDeps {
 }
 
 export class Certificates {
-  /** What the authority is to find at the http port, by token. */
+  /** The authority is to find these texts at the http port, by token. */
   readonly challenges = new Map<string, string>();
   #kept: Certificate | null = null;
   #served: Certificate | null = null;
@@ -131,7 +130,7 @@ export class Certificates {
     return clock.now() >= renewalOf(kept);
   }
 
-  /** Whether the last failure is old enough. One that would wait too long came of a wrong clock. */
+  /** True when the last failure is old enough. One that would wait too long came of a wrong clock. */
   #mayOrder(): boolean {
     const failed = this.#failedHere();
     if (!failed) return true;

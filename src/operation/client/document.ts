@@ -48,7 +48,7 @@ export function nameIn(ref: string): string {
   return ref.replace('#/components/schemas/', '');
 }
 
-/** Whether an operation takes a header, by the name of its component. */
+/** True when an operation takes a header, by the name of its component. */
 export function takesHeader(operation: Operation, name: string): boolean {
   return operation.parameters.some(({ $ref }) => $ref === `#/components/parameters/${name}`);
 }
@@ -67,7 +67,7 @@ export function queryOf({ parameters }: Operation): Schema | undefined {
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 
-/** What a success answers: its media type and shape, or shapes; undefined where it has no body. */
+/** The media type and shape, or shapes, of a success; undefined where it has no body. */
 export function successOf({ responses }: Operation): { type: string; schema: Schema } | undefined {
   const contents = Object.entries(responses)
     .filter(([status]) => status.startsWith('2'))

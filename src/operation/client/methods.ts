@@ -9,7 +9,7 @@ import {
   takesHeader,
 } from './document.ts';
 
-/** What a client with a key may call. */
+/** A client with a key may call these paths. */
 const PLANE = '/api/v1';
 /** Uploads that may be resumed are a protocol of their own (tus), which has clients. */
 const LEFT_OUT = /^\/api\/v1\/uploads(\/|$)/;
@@ -35,7 +35,7 @@ const VERBS: Readonly<Record<string, string>> = {
   delete: 'delete',
 };
 
-/** What JavaScript keeps for itself, among what a path may name. */
+/** Words that JavaScript keeps for itself, among those that a path may name. */
 const KEYWORDS = [
   'import',
   'export',
@@ -66,7 +66,7 @@ export interface Method {
   body: Schema | undefined;
   /** Of an upload, what the field of the file is called. */
   file_field: string | undefined;
-  /** What the method answers, out of its envelope; undefined where it answers nothing. */
+  /** Out of its envelope; undefined where the method answers nothing. */
   answer: Schema | undefined;
   is_once: boolean;
 }
@@ -135,7 +135,7 @@ function nameOf(
   return does === 'create' || does === 'get' ? camel(last) : `${does}${pascal(last)}`;
 }
 
-/** Whether it is a list of things, paged or not. */
+/** True when it is a list of things, paged or not. */
 function isMany(answer: Schema | undefined): boolean {
   return answer?.properties?.data?.type === 'array';
 }
@@ -149,7 +149,7 @@ function readingOf(type: string, answer: Schema | undefined): Reading {
   return members.join() === 'data' ? 'data' : 'json';
 }
 
-/** Whether it takes nothing, JSON, or a form with a file. */
+/** True when it takes nothing, JSON, or a form with a file. */
 function isSendable({ requestBody }: Operation): boolean {
   const { 'application/json': json, 'multipart/form-data': form } = requestBody?.content ?? {};
   return (

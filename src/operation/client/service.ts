@@ -10,7 +10,7 @@ const CORE = ['core-failures.ts', 'core.ts', 'core-uploads.ts'];
 // scripts/build.ts replaces this name by a literal; run from source, it is not defined.
 declare const SATCHEL_CLIENT_CORE: string;
 
-/** What every client stands on, as one text. */
+/** The core of every client, as one text. */
 export function readCore(): string {
   if (typeof SATCHEL_CLIENT_CORE !== 'undefined') return SATCHEL_CLIENT_CORE;
   const parts = CORE.map((name) => readFileSync(join(import.meta.dir, name), 'utf8'));
@@ -164,7 +164,7 @@ function pathMember({ name, argument: value }: { name: string; argument: string 
   return name === value ? name : `${name}: ${value}`;
 }
 
-/** What has nothing that must be there may be left out, unless it is all that there is to say. */
+/** A parameter without a required field may be left out, unless it is all that there is to say. */
 function argument(name: string, type: string, { $ref, required = [], properties }: Schema): string {
   const is_needed = $ref !== undefined || properties === undefined || required.length > 0;
   return `${name}: ${type}${is_needed ? '' : ' = {}'}`;

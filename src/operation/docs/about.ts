@@ -1,4 +1,4 @@
-/** What the documentation says besides the routes: an introduction, the groups in their order, sample ids. */
+/** The documentation besides the routes: an introduction, the groups in their order, sample ids. */
 import type { About } from '../../platform/http/openapi.ts';
 
 const ULID = '01JYZ3NDEKTSV4RRFFQ69G5FAV';

@@ -47,7 +47,7 @@ function contentOf(shapes: Shapes, body: unknown): string[] {
   return ["-H 'Content-Type: application/json'", `-d '${json}'`];
 }
 
-/** What the form must have, and one more, to show how it is written. */
+/** The fields that the form must have, and one more, to show how it is written. */
 function formOf({ properties, required }: Record<string, unknown>): string[] {
   const needed = Array.isArray(required) ? required : [];
   const [more] = membersOf(properties).filter(([name]) => !needed.includes(name));

@@ -43,7 +43,7 @@ export interface Section {
   /** Of its heading in the page; '' for what stands before the first one. */
   id: string;
   title: string;
-  /** What it says, without markup. */
+  /** Without markup. */
   text: string;
 }
 

@@ -23,7 +23,7 @@ export interface DocsPage {
   content: Html;
   /** Told as 'On this page', where there is more than one. */
   headings?: readonly Heading[];
-  /** What was searched for. */
+  /** Those that were searched for. */
   words?: string;
   previous?: Place | undefined;
   next?: Place | undefined;

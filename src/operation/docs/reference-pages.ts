@@ -163,7 +163,7 @@ function answersOf(shapes: Shapes, { operation }: Address): Html {
   return html`<dl class="fields">${joined(lines)}</dl>${also}`;
 }
 
-/** What an answer holds, out of its envelope. */
+/** Tells the contents of an answer, out of its envelope. */
 function answerOf(shapes: Shapes, { content }: Record<string, unknown>): Html {
   const [media] = membersOf(content);
   if (!media) return html`nothing`;

@@ -33,7 +33,7 @@ export interface Group {
 export interface Reference {
   description: string;
   groups: readonly Group[];
-  /** What a reference such as `#/components/schemas/Email` refers to; anything else is as it is. */
+  /** Follows a reference such as `#/components/schemas/Email`; anything else is as it is. */
   resolve(value: unknown): Json;
 }
 

@@ -1,4 +1,4 @@
-/** What a schema of the OpenAPI document says, in words and tables. */
+/** Puts a schema of the OpenAPI document in words and tables. */
 import { Html, html } from '../../platform/http/pages.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { joined } from './page-frame.ts';

@@ -11,7 +11,7 @@ export interface Found {
   /** The guide's name, or the group of an endpoint. */
   where: string;
   href: string;
-  /** What stands around the first word that was looked for. */
+  /** The text around the first word that was looked for. */
   excerpt: string;
 }
 

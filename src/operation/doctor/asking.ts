@@ -13,7 +13,7 @@ const DEADLINE_MS = 2 * 60_000;
 
 const page = t.Object({ data: t.Array(finding), meta: t.Object({ has_more: t.Boolean() }) });
 
-/** What the server of a note finds. Rejects where it does not answer, or not in time. */
+/** Asks the server of a note for its findings. Rejects where it does not answer, or not in time. */
 export async function askServer(
   note: ServerNote,
   { is_deep, deadline_ms = DEADLINE_MS }: { is_deep: boolean; deadline_ms?: number },

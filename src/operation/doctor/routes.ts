@@ -1,4 +1,4 @@
-/** What `satchel doctor` finds, over the management plane. */
+/** The management plane's endpoint of what `satchel doctor` finds. */
 import { MINUTE_MS, SECOND_MS, toIso } from '../../platform/host/clock.ts';
 import { ADMINISTER } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';

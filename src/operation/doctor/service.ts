@@ -137,7 +137,7 @@ function nothingThere(data_dir: string): Finding {
   );
 }
 
-/** What a check throws is a finding as well: one broken thing must not hide the others. */
+/** A check that throws makes a finding as well: one broken thing must not hide the others. */
 async function guard(check: string, run: HealthCheck['run']): Promise<Finding[]> {
   try {
     return await run();

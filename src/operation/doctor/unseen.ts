@@ -1,9 +1,9 @@
-/** What doctor can't look at by itself beside a server, as only that has the setting. */
+/** Doctor beside a server can't look at some things by itself, as only the server has the setting. */
 import type { Config } from '../../config.ts';
 import type { Finding, FindingStatus } from '../../platform/host/health-check.ts';
 import type { ServerNote } from '../../platform/host/server-note.ts';
 
-/** What the command tells: findings, and what it did not look at, which is neither fine nor wrong. */
+/** The command tells of findings, and of what it did not look at, which is neither fine nor wrong. */
 export type Told = Omit<Finding, 'status'> & { status: FindingStatus | 'not_looked_at' };
 
 /** Has what was found for want of a secret of the server's give way to that nobody looked. */

@@ -81,7 +81,7 @@ export function isAny(held: Held): boolean {
   return Object.values(held).some((n) => n > 0);
 }
 
-/** What is held of these projects, or of all; null where nothing is. Costs nothing where no restore held anything. */
+/** Counts what is held of these projects, or of all; null where nothing is. Costs nothing where no restore held anything. */
 export function readHeld(read: Tx, project_ids: readonly number[] | null): HeldRecord | null {
   const hold = readRestoreHold(read);
   return hold && recordOf(hold, store.countHeld(read, project_ids));
@@ -100,7 +100,7 @@ function recordOf({ since_ms, backup }: RestoreHold, held: Held): HeldRecord | n
 export class Holds {
   constructor(private readonly deps: HoldsDeps) {}
 
-  /** What is held of a project, or of all, and how much of it would count as done; null where nothing is held. */
+  /** Counts what is held of a project, or of all, and how much of it would count as done; null where nothing is held. */
   look(project_id: number | null): (HeldRecord & { done: Done }) | null {
     const { read } = this.deps.database;
     const ids = project_id === null ? null : [project_id];
@@ -203,7 +203,7 @@ export function describeHeld(held: Partial<Held>): string {
   return kinds.flatMap(([n, words]) => (n > 0 ? [words] : [])).join(', ') || 'nothing';
 }
 
-/** What doctor says of it. */
+/** Doctor's check of it. */
 export function holdChecks({ sqlite }: CheckedDirectory): HealthCheck[] {
   const check = 'restore';
   const run: HealthCheck['run'] = () => {

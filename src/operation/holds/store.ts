@@ -54,7 +54,7 @@ const UNTOLD = `SELECT e.id, e.type, e.created_at, w.id AS webhook_id FROM webho
 
 /** Holds what would go on by itself. */
 export function holdAll(sqlite: Sqlite, now_ms: number): void {
-  // What happened last is told by deliveries that are yet to be made.
+  // The last events have no deliveries yet.
   const untold = sqlite
     .query<{ id: number; type: string; created_at: number; webhook_id: number }, []>(UNTOLD)
     .all();

@@ -14,7 +14,7 @@ import * as store from './store.ts';
 
 /** Of what waits, so many rows are counted before others have their turn: a third of a millisecond. */
 const COUNTED_A_TURN = 5_000;
-/** Who asks waits no longer for what is counted, and is told what was counted before. */
+/** A caller waits no longer for new counts, and gets those of before. */
 const COUNT_WAIT_MS = 3;
 
 /** Lists whose rows triggers count. Of mail and jobs more is told than how many there are. */
@@ -62,7 +62,7 @@ interface MetricsDeps {
   deliveries: { readonly outcomes: Tally<string>; readonly attempts: { readonly outcomes: Tally<string> } };
 }
 
-/** What is read from the database, and when that was. */
+/** Counts from the database, and when they were read. */
 interface Counted {
   at: number;
   rows: [list: string, n: number][];
@@ -75,7 +75,7 @@ interface Counted {
   webhooks_since: number | null;
 }
 
-/** What waits in lanes of one kind, and for how long its oldest has been due. */
+/** How much waits in lanes of one kind, and for how long its oldest has been due. */
 interface Lane {
   depth: number;
   age_ms: number;
@@ -288,7 +288,7 @@ function ofSubmission(submitted: Submitted | null): Metric[] {
 
 const PRIORITY_NAMES = new Map<number, string>(Object.entries(PRIORITY).map(([name, at]) => [at, name]));
 
-/** What a lane is called: its resource, such as a mailbox, is left out, of which there is no end. */
+/** Names a lane without its resource, such as a mailbox, of which there is no end. */
 function laneOf({ lane, priority }: { lane: string; priority: number }): string {
   return `${typeOf(lane)}:${PRIORITY_NAMES.get(priority) ?? 'other'}`;
 }

@@ -67,7 +67,7 @@ function groupSql<Params extends (string | number | null)[]>(of: { rows: string;
       `SELECT ${of.at} AS at, id ${behind} ORDER BY ${of.at}, id LIMIT 1 OFFSET ?`,
     ),
     rest: rawGet<{ n: number }, [...Params, number, string]>(`SELECT count(*) AS n ${behind}`),
-    // What is due at once has waited since it was queued.
+    // A job that was due at once has waited since it was queued.
     first: rawGet<{ since: number }, Params>(
       `SELECT queued_at AS since FROM ${of.rows} AND ${of.at} = 0 ORDER BY id LIMIT 1`,
     ),

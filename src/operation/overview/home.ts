@@ -99,13 +99,13 @@ const WAITING = [
   { of: 'disabled_webhook', kind: 'disabled_webhook', page: 'webhooks' },
 ] as const satisfies { of: keyof store.WaitingCounts; kind: Todo['kind']; page: string }[];
 
-/** What of a to-do list is asked for. */
+/** The question that a to-do list answers. */
 export interface TodoAsked {
   now_ms: number;
   /** Problems of the installation; 0 for who may not know of them. */
   findings: number;
   may_administer: boolean;
-  /** Whether mail of a project goes nowhere now. */
+  /** True when mail of a project goes nowhere now. */
   isCaptured(project: { id: number; status: string }): boolean;
 }
 

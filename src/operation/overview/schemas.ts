@@ -16,7 +16,7 @@ const numbers = {
 const share = t.Number({ minimum: 0, maximum: 1 });
 const rates = named('MailRates', t.Object({ bounced: share, complained: share, clicked: share }));
 
-/** What a home page opens with; home.ts says how it is reckoned. */
+/** A home page opens with this; home.ts reckons it. */
 const home = {
   today: named('DayNumbers', t.Object(numbers)),
   usual: {

@@ -19,7 +19,7 @@ import * as store from './store.ts';
 const HOURS_OF_DAY = DAY_MS / HOUR_MS;
 /** Decision: how many mails that were not delivered a project's activity tells of. */
 const ACTIVITY_ERRORS = 10;
-/** Who came to a list last: as many as a glance takes. */
+/** A glance takes in so many of those who came to a list last. */
 const SIGN_UPS = 5;
 
 const DAYS_A_TURN = 5;

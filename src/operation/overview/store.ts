@@ -7,7 +7,7 @@ import { readRowCount } from '../../platform/database/store.ts';
 /** `?1` is a JSON array of project ids, or null for all. Counters of no project have 0. */
 const IN_SCOPE = '(?1 IS NULL AND project_id > 0 OR project_id IN (SELECT value FROM json_each(?1)))';
 
-/** What the lists of projects hold, by facet. */
+/** Counts the rows of the lists of projects by facet. */
 export const readCounters = rawAll<{ list: string; facet: string; n: number }, [scope: string | null]>(
   `SELECT list, facet, sum(n) AS n FROM row_counts
    WHERE list IN ('api_keys', 'objects', 'object_bytes', 'emails', 'jobs', 'email_schedules', 'contact_lists', 'suppressions',
@@ -35,7 +35,7 @@ interface HourCounter {
   n: number;
 }
 
-/** What became of mails since an hour, which is counted from 1970. */
+/** Counts by hour what became of mails. Hours are counted from 1970. */
 export const readHours = rawAll<HourCounter, [scope: string | null, since_hour: number]>(
   `SELECT hour, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour >= +?2 AND what <> 'clicked' GROUP BY hour, what`,
 );
@@ -114,7 +114,7 @@ export const listWaiting = rawAll<
 
 /* --- One project -------------------------------------------------------------------------------------------------- */
 
-/** What became of a project's mails since an hour, by day. */
+/** Counts by day what became of a project's mails. */
 export const readMailDays = rawAll<MailDay, [project_id: number, since_hour: number]>(
   'SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE project_id = +? AND hour >= +? GROUP BY 1, what',
 );

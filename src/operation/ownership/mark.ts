@@ -17,7 +17,7 @@ export interface Mark {
   data_dir: string;
   /** When the run took it, by the store's clock. */
   since: string;
-  /** Whether its owner has stopped in order. */
+  /** Its owner has stopped in order. */
   ended: boolean;
 }
 
@@ -32,7 +32,7 @@ export async function readMark(store: S3Store): Promise<{ now_ms: number; mark: 
   return { now_ms, mark: state && { ...parseMark(state.text), etag: state.etag, age_ms: state.age_ms } };
 }
 
-/** What is no mark of ours, though it is under its key, counts as somebody else's. */
+/** A text under the key of the mark that is no mark of ours counts as somebody else's. */
 function parseMark(text: string): Mark {
   let told: unknown;
   try {
@@ -53,7 +53,7 @@ function parseMark(text: string): Mark {
   };
 }
 
-/** Who wrote a mark, as part of a sentence. */
+/** Names the owner by a mark, as part of a sentence. */
 export function ownerIn({ host, data_dir, since }: Mark): string {
   return `the Satchel on ${host || 'an unknown machine'} with the data directory ${data_dir || '?'}, since ${since || 'an unknown time'}`;
 }

@@ -71,12 +71,12 @@ export class Ownership {
     return this.#state;
   }
 
-  /** Whether keys without a row may go from the store: not while another may own it, whose they would be. */
+  /** Keys without a row may go from the store, but not while another may own it, whose they would be. */
   get may_remove(): boolean {
     return this.#state === 'off' || this.#state === 'owner';
   }
 
-  /** Who is told once, when this Satchel is fenced. */
+  /** The listener is called once, when this Satchel is fenced. */
   onFenced(listener: () => void): void {
     this.#onFenced = listener;
   }
@@ -91,7 +91,7 @@ export class Ownership {
     );
   }
 
-  /** What to tell of a store that is not for this database; null where it is. Throws StoreFault. */
+  /** Explains why a store is not for this database; null where it is. Throws StoreFault. */
   async explainForeign(): Promise<string | null> {
     const store = this.deps.object_store;
     const foreign = store && (await this.#findForeign(store));
@@ -179,7 +179,7 @@ export class Ownership {
     return findForeign(store, { read: database.read, hasObjectIn });
   }
 
-  /** Whether there is anything to own. The files of an owner before stay for a while. */
+  /** True when there is anything to own. The files of an owner before stay for a while. */
   async #begin(store: S3Store, is_foreign: boolean): Promise<boolean> {
     if (is_foreign) await this.#holdStore(null);
     const flaw = await store.conditional.findFlaw();

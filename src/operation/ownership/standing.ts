@@ -17,16 +17,16 @@ import { shellWord } from '../../platform/words/phrases.ts';
 import { REPLICA_PATHS } from '../replica/service.ts';
 import { type Mark, ownerIn, readMark } from './mark.ts';
 
-/** What keeps a database from a store. */
+/** Something keeps a database from a store. */
 export interface Foreign {
-  /** Whose files they are, where that is known. */
+  /** Of the owner of the files, where that is known. */
   mark: Mark | null;
 }
 
 /** A database that may be asked how it stands to a store. */
 export interface Asked {
   read: Tx;
-  /** Whether any object of the database has its bytes in the store. */
+  /** True when any object of the database has its bytes in the store. */
   hasObjectIn(read: Tx, store: S3Store): Promise<boolean>;
 }
 
@@ -66,7 +66,7 @@ export async function refuseNewDatabase({ object_store, data_dir }: Config): Pro
   }
 }
 
-/** What an operator is told, with the lines to type. */
+/** Tells an operator so, with the lines to type. */
 export function waysOut(store: S3Store, { mark }: Foreign, data_dir: string): string {
   const has_database = hasDatabase(data_dir);
   const dir = has_database ? 'DIR' : shellWord(resolve(data_dir));

@@ -82,7 +82,7 @@ function readIfThere(path: string): string | null {
 
 /** Where Litestream tells its metrics: on this machine, at no usual port of Prometheus' exporters. */
 const METRICS_ADDRESS = '127.0.0.1:9392';
-/** What a path of a Unix socket may have on every system (sun_path of macOS, less its end). */
+/** Every system takes a path of a Unix socket of so many bytes (sun_path of macOS, less its end). */
 const MAX_SOCKET_PATH_BYTES = 103;
 
 /**
@@ -122,7 +122,7 @@ export function makeReplicaConfig(
     addr: METRICS_ADDRESS,
     // Says how far the replica is behind, to satchel replica status and doctor.
     socket: { enabled: true, path: socket, permissions: 0o600 },
-    // What was deleted is to be out of the log within a minute, and it is Litestream that has the log begin anew.
+    // Deleted rows are to be out of the log within a minute, and it is Litestream that has the log begin anew.
     dbs: [{ path: databasePathOf(home), 'checkpoint-interval': '30s', replica }],
   };
   return { config: `${Bun.YAML.stringify(settings, null, 2)}\n`, unit: unitFor(home, paths) };

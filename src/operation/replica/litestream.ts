@@ -1,4 +1,4 @@
-/** What Litestream beside a data directory tells of itself, by its control socket. */
+/** Asks Litestream beside a data directory by its control socket. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databasePathOf } from '../../platform/host/database-file.ts';
@@ -11,7 +11,7 @@ export function socketPathOf(data_dir: string): string {
   return join(data_dir, 'litestream.sock');
 }
 
-/** Whether Litestream has ever worked on the database of this directory. */
+/** True when Litestream has ever worked on the database of this directory. */
 export function hasReplica(data_dir: string): boolean {
   return existsSync(join(data_dir, LITESTREAM_FOLDER));
 }

@@ -15,7 +15,7 @@ export interface ReplicaStatus {
   state: ReplicaState;
   last_replicated_at: string | null;
   behind_seconds: number | null;
-  /** What has its bytes in the data directory: the replica holds the database alone. */
+  /** Files of the data directory: the replica holds the database alone. */
   not_replicated: { files: number; bytes: number };
 }
 
@@ -53,7 +53,7 @@ function countLocalBytes(sqlite: Sqlite): { files: number; bytes: number } {
   };
 }
 
-/** What is not in the replica, as a sentence; empty where all is. */
+/** Says in a sentence what is not in the replica; empty where all is. */
 export function describeMissing({ files, bytes }: ReplicaStatus['not_replicated']): string {
   if (files === 0) return '';
   return ` Not in the replica, but in backups: ${counted(files, 'file')} (${formatBytes(bytes)}) in the data directory.`;

@@ -9,7 +9,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { rawAll } from '../../platform/database/raw-sql.ts';
 import { soughtName } from '../../platform/words/phrases.ts';
 
-/** Which project a row is of. */
+/** The project that a row is of. */
 interface InProject {
   project_public_id: string;
   project_name: string;
@@ -182,7 +182,7 @@ function afterPrefix(prefix: string): string {
 const fitsOneOf = (texts: readonly string[], place: number): string =>
   texts.map((text) => `${text} GLOB +?${place}`).join(' OR ');
 
-/** What has a pattern in one of its texts, the newest first. */
+/** Finds rows that have a pattern in one of their texts, the newest first. */
 function namedIn<Row extends object>(of: {
   columns: string;
   /** It begins with the table and what it is called here. */
@@ -240,7 +240,7 @@ export const named = {
   }),
 };
 
-/** What is of no project, newest first. */
+/** The same, of no project. */
 function namedHere<Row extends object>(table: string, columns: string, texts: readonly string[]) {
   return rawAll<Row, [pattern: string]>(
     `SELECT ${columns} FROM ${table} WHERE ${fitsOneOf(texts, 1)} ORDER BY id DESC LIMIT ${SEARCH_ROWS}`,

@@ -19,7 +19,7 @@ export const health = named(
     backend_version: t.String(),
     database: oneOf(['ok', 'error']),
     timestamp: dateTime(),
-    /** Whether another Satchel has taken over. */
+    /** Another Satchel has taken over. */
     fenced: t.Boolean(),
   }),
 );

@@ -62,7 +62,7 @@ export class Arrival {
     return value - range.from + range.starts_at;
   }
 
-  /** What arrives of a row; null where nothing does. */
+  /** Makes of a row what arrives of it; null where nothing does. */
   of(going: Going, row: Row): Row | null {
     const arriving = { ...row };
     for (const [column, table] of going.numbers) arriving[column] = this.numberOf(table, row[column] ?? null);
@@ -71,7 +71,7 @@ export class Arrival {
   }
 }
 
-/** What a broadcast is while it goes on by itself. */
+/** Statuses of broadcasts that go on by themselves. */
 const RUNNING: readonly Value[] = ['scheduled', 'sending', 'testing'];
 /** How a sequence or a broadcast arrives that runs where it comes from, as that of a copy does. */
 const MOVED = { status: 'paused', pause_reason: 'moved', job_id: null };
@@ -90,7 +90,7 @@ const RULES: Partial<Record<string, Rule>> = {
   },
   audit_events: (row, arrival) => ({ ...withActor(row, arrival), target: targetOf(row.target, arrival) }),
   vault_reveals: withActor,
-  // What it is told of begins here.
+  // It is told of what happens from here on.
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => {
     const named = { ...row, sought_name: soughtName(String(row.original_filename)) };
@@ -121,7 +121,7 @@ const RULES: Partial<Record<string, Rule>> = {
   },
 };
 
-/** Whether a restore paused it where it comes from: here nothing tells of that. */
+/** True when a restore paused it where it comes from: here nothing tells of that. */
 function isHeld({ pause_reason }: Row): boolean {
   return pause_reason === 'restored';
 }
@@ -200,7 +200,7 @@ function arriveEmail(row: Row, arrival: Arrival): Row {
   };
 }
 
-/** What a mail is rendered from (`s`), and whom it is for (`c`). */
+/** Renumbers the source that a mail is rendered from (`s`), and the contact whom it is for (`c`). */
 function mergeOf(merge: Value | undefined, arrival: Arrival): string {
   const { s, c, ...more } = parseObject(merge);
   const source = typeof s === 'number' ? arrival.numberOf('merge_sources', s) : null;
@@ -213,7 +213,7 @@ function parseObject(json: Value | undefined): Record<string, unknown> {
   return isPlainObject(value) ? { ...value } : {};
 }
 
-/** What a row names by ids that are the same everywhere. */
+/** Lists what a row names by ids that are the same everywhere. */
 export function namedBy({ table }: Going, row: Row): Named[] {
   const of = table === 'jobs' ? parseObject(row.payload) : row;
   const files: unknown[] = [table === 'objects' ? row.public_id : row.object_public_id];

@@ -78,7 +78,7 @@ const TARGETS: readonly string[] = words('signed_up_url confirmed_url');
 /** More than the longest of what is one line: an URL, an address with its name, a sealed key. */
 const MAX_LINE_CHARS = 8_192;
 
-/** What a value that is not null must be, or null where it is that. */
+/** Says what a value that is not null must be, or null where it is that. */
 type Rule = (value: NonNullable<Value>) => string | null;
 
 const isNumber = (value: Value): value is number => typeof value === 'number' && value >= 0;
@@ -136,7 +136,7 @@ export function checkRow(table: string, columns: readonly Column[], row: Row): v
   }
 }
 
-/** Whether a row has these columns, and no others. */
+/** True when a row has these columns, and no others. */
 export function fitsTable(columns: readonly Column[], row: Row): boolean {
   const names = columns.map(({ name }) => name);
   return names.sort().join() === Object.keys(row).sort().join();

@@ -45,7 +45,7 @@ export interface ImportDeps {
 
 export interface ImportJob {
   path: string;
-  /** What messages call the file. */
+  /** Of the file, for messages. */
   name: string;
   size_bytes: number;
   key: MasterKey;
@@ -53,14 +53,14 @@ export interface ImportJob {
   /** In place of that of the file; where it is taken, it gets a number. */
   slug?: string | undefined;
   actor: Actor;
-  /** Whether a server may wait for the database meanwhile. */
+  /** A server may wait for the database meanwhile. */
   is_served: boolean;
   onProgress: OnProgress;
 }
 
 type GoingTables = ReadonlyMap<string, Going>;
 
-/** What the whole file says, once it proved whole, true and fit for this build. */
+/** A file that proved whole, true and fit for this build. */
 export interface Examined {
   seal: string;
   manifest: Manifest;
@@ -126,7 +126,7 @@ function checkManifest(found: Manifest, read: Tx, { name, about }: ImportJob): v
     throw ofAnotherBuild(name, 'more rows than any project has');
 }
 
-/** What a file holds, in its order; the bytes of an object are read by whoever gets them. */
+/** Pieces of a file, in its order; whoever gets the bytes of an object reads them. */
 type Held = { manifest: Manifest } | Piece | HeldFile | { gone: readonly string[] } | { seal: string | null };
 
 export interface HeldFile {
@@ -204,7 +204,7 @@ function readPiece(text: string, name: string, tables: GoingTables): Piece {
   return { going, rows };
 }
 
-/** Whether bytes that are not in the file can be had where they are. */
+/** Looks for bytes that are not in the file where they should be. */
 class Reach {
   readonly #store: S3Store | null;
   readonly #unreached: string[] = [];
@@ -240,7 +240,7 @@ class Reach {
   }
 }
 
-/** Whether the bytes are where ours are, and stay there. */
+/** True when the bytes are where ours are, and stay there. */
 export function keepsPlace({ config }: ImportDeps, { store: place, with_store }: ProjectFile): boolean {
   const { object_store: ours } = config;
   return !with_store && place?.bucket === ours?.bucket && place?.prefix === ours?.prefix;

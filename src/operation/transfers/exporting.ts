@@ -32,7 +32,7 @@ const WHAT = 'an export';
 const PIECE_BYTES = 1024 * 1024;
 const IDS_A_TURN = 1000;
 
-/** What is to be written, and under which key. */
+/** The project that is to be written, and under which key. */
 export interface ExportJob {
   data_dir: string;
   /** With an outlet, beside which the scratch file is, and no more. */
@@ -157,7 +157,7 @@ class Export {
     await flush();
   }
 
-  /** Whose bytes the rows name: those that go into the file, and those that stay in the object store. */
+  /** Lists the objects that the rows name: those whose bytes go into the file, and those that stay in the object store. */
   async #listNamed(): Promise<{ going: string[]; staying: string[] }> {
     const named: { going: string[]; staying: string[] } = { going: [], staying: [] };
     let listed = 0;

@@ -148,7 +148,7 @@ export class ProjectFiles {
     }
   }
 
-  /** What an import would bring, and miss. Throws AppError as `Transfers.check` does. */
+  /** Tells what an import would bring, and miss. Throws AppError as `Transfers.check` does. */
   check(record: FileRecord, of: { passphrase: string; actor: Actor }): Promise<Coming> {
     return this.#work('check', (onProgress) =>
       this.deps.transfers.check({ ...of, file: this.pathOf(record), onProgress }),
@@ -229,7 +229,7 @@ export class ProjectFiles {
   }
 }
 
-/** Whose file it is, or why it is none. */
+/** Reads whose file it is, or why it is none. */
 function readProject(path: string): FileRecord['project'] | AppError {
   try {
     return parse(projectFile, openAbout(path).about).project;

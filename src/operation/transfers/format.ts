@@ -33,7 +33,7 @@ const SEAL_CHARS = 64;
 
 export const leftOut = t.Object({ objects: t.Array(t.String()) });
 
-/** What a file says besides of what made it, before anything else. */
+/** A file says this before anything else, besides what made it. */
 export const projectFile = t.Object({
   project: t.Object({ public_id: t.String(), name: t.String(), slug: t.String() }),
   /** Of the passphrase, for argon2id. */
@@ -91,7 +91,7 @@ export class ProjectWriter extends ArchiveWriter {
   }
 }
 
-/** What a file says of itself; messages call it `name`. Throws as ArchiveReader does. */
+/** Reads what a file says of itself; messages call it `name`. Throws as ArchiveReader does. */
 export function openAbout(path: string, name = path): { about: unknown; size_bytes: number } {
   const file = new ArchiveFile(path, PROJECT_FILE.what, name);
   const reader = new AboutReader(file, PROJECT_FILE);
@@ -117,7 +117,7 @@ export class ProjectReader extends ArchiveReader {
     this.begin();
   }
 
-  /** That of the whole file, once all of it was read: the same for the same content alone. */
+  /** The seal of the whole file, once all of it was read: the same for the same content alone. */
   get seal(): string | null {
     return this.#seal;
   }

@@ -35,7 +35,7 @@ import type { Going, Row } from './rows-store.ts';
 import type { Imported, Missing } from './schemas.ts';
 import * as store from './store.ts';
 
-/** What an import leaves free on the disk: for the server, and for taking out again what was written. */
+/** An import leaves so much of the disk free: for the server, and for taking out again what was written. */
 export const IMPORT_SPARE_BYTES = 64 * 1024 * 1024;
 /** Transactions between two looks at how much is free: some megabytes of rows. */
 const ROOM_EVERY = 50;
@@ -216,10 +216,10 @@ export class Import {
       await reader.read(() => {});
       return;
     }
-    // What waiting mails keep of an object that is gone is in the data directory.
+    // Waiting mails keep the bytes of an object that is gone in the data directory.
     const place =
       row?.store === 's3' ? bytes.current : row?.store === 'database' ? bytes.of(row.store) : blobs;
-    // What a project left that was here before: by its row the id is ours.
+    // The project may have left it, when it was here before: by its row the id is ours.
     if (place.name === 'local') {
       await blobs.remove(id);
       this.#requireRoom(size_bytes);
@@ -291,7 +291,7 @@ export class Import {
     return { id: this.#id, public_id, slug, name, rows: this.#rows, objects: this.#objects, tokens, missing };
   }
 
-  /** What it has of this Satchel's own: tokens, people, accounts. Returns what is not here. */
+  /** Ties it to this Satchel's own: tokens, people, accounts. Returns what is not here. */
   #tieAll(tx: Tx): Missing {
     const { projects } = this.deps;
     const { tokens, people } = this.examined.manifest;
@@ -314,7 +314,7 @@ export class Import {
   }
 }
 
-/** What a project refers to and is not here; `id` is its number, once it has one. */
+/** Lists what a project refers to and is not here; `id` is its number, once it has one. */
 export function missingOf(read: Tx, of: Manifest, id: number | null = null): Missing {
   const { people, domains, mailboxes, ai_accounts, database_projects } = of;
   const unknown = (kind: Parameters<typeof store.numberHere>[1], name: string): boolean =>

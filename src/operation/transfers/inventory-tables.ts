@@ -31,7 +31,7 @@ export const NUMBERED = [
 ] as const;
 export type Numbered = (typeof NUMBERED)[number];
 
-/** Whose row a column names, by the name of the column: also where that row may be gone, so that no foreign key says it. */
+/** The table whose row a column names, by the name of the column: also where that row may be gone, so that no foreign key says it. */
 export const NAMES: Readonly<
   Record<string, Numbered | 'projects' | 'emails' | 'contact_imports' | 'suppressions'>
 > = {
@@ -72,7 +72,7 @@ export const UNORDERED = words(
 /** Triggers have counted as other rows arrived: what the file says takes the place of these counts. */
 export const COUNTED = words('upload_days sequence_counts');
 
-/** What is in the file by a rule of its own: see manifest-store.ts. */
+/** Tables that are in the file by a rule of their own: see manifest-store.ts. */
 export const APART: Readonly<Record<string, string>> = {
   projects: 'the project itself',
   data_keys: 'wrapped under the passphrase',
@@ -83,7 +83,7 @@ export const APART: Readonly<Record<string, string>> = {
   database_project_links: 'told by the name of the database project, for the operator to link',
 };
 
-/** What stays, by the reason. */
+/** Tables that stay, by the reason. */
 export const STAYING: Readonly<Record<string, readonly string[]>> = {
   'of the database': words('schema_migrations meta'),
   'triggers count what arrives': words('row_counts contact_counts contact_facets'),

@@ -36,7 +36,7 @@ export function rangesOf({ ranges }: Manifest): { table: Numbered; from: number;
   });
 }
 
-/** What the file says first, but for the data keys. */
+/** Reads what the file says first, but for the data keys. */
 export function readManifest(
   sqlite: Sqlite,
   project_id: number,

@@ -26,7 +26,7 @@ export const exported = named(
     }),
   }),
 );
-/** What an export wrote. */
+/** Counts of what an export wrote. */
 export type Written = Omit<Static<typeof exported>, Exclude<keyof FileRecord, 'size_bytes'>>;
 
 const names = () => t.Array(t.String());
@@ -47,16 +47,16 @@ const what_comes = {
     { description: 'What it refers to and is not here: listed, never made.' },
   ),
 };
-/** What a file holds, before it is imported. */
+/** A project before it is imported. */
 export const coming = named('ComingProject', t.Object({ ...of_project, ...what_comes }));
 export type Coming = Static<typeof coming>;
 
-/** What is here of it since. */
+/** A project that was imported. */
 export const imported = named('ImportedProject', t.Object({ id: t.Integer(), ...of_project, ...what_comes }));
 export type Imported = Static<typeof imported>;
 export type Missing = Imported['missing'];
 
-/** What went on again, and what did not. */
+/** Counts of what went on again, and what did not. */
 export const let_go = named(
   'ProjectLetGo',
   t.Object({

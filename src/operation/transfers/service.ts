@@ -43,7 +43,7 @@ interface Owner {
   readonly slug: string;
 }
 
-/** What goes on again is the business of those whose it is. */
+/** Each noun lets go on what is its own. */
 export interface TransfersDeps extends ImportDeps {
   config: Pick<Config, 'data_dir' | 'object_store' | 'public_url'>;
   object_store: ExportJob['store'];
@@ -67,7 +67,7 @@ export interface TransfersDeps extends ImportDeps {
 /** A file that is to be imported. */
 interface ToImport extends Pick<ImportJob, 'slug' | 'actor' | 'onProgress'> {
   file: string;
-  /** What messages call it; its path unless given. */
+  /** For messages; its path unless given. */
   name?: string;
   passphrase: string;
 }

@@ -9,14 +9,12 @@ import { HELD } from '../../platform/jobs/store.ts';
 
 /* --- Of one committed state, as it is exported ------------------------------------------------------------------- */
 
-/** What has bytes, and where. */
 export interface BytesRow extends NamedBytes {
   store: StoreName;
 }
 
 export interface ListedBytes {
   public_id: string;
-  /** Whether an object's bytes are in the object store. */
   is_stored: number;
 }
 
@@ -128,7 +126,7 @@ export const nameFormerly = rawRun<[former_id: number, source_id: number]>(
   'INSERT INTO merge_source_names (former_id, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
 );
 
-/** What a sequence or broadcast becomes once everything has arrived. Until then it is a draft. */
+/** A sequence or broadcast gets this status once everything has arrived. Until then it is a draft. */
 export interface Standing {
   table: 'sequences' | 'broadcasts';
   id: number;
@@ -183,7 +181,7 @@ const anothers = {
   suppression: isAnothers('suppressions'),
 };
 
-/** What a row refers to by a global id. A file is an object, an upload or a mail's attachment. */
+/** A thing that a row refers to by a global id. A file is an object, an upload or a mail's attachment. */
 export interface Named {
   kind: keyof typeof anothers;
   id: string;
