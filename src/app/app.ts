@@ -1,13 +1,11 @@
-/** All wiring, in one visible list: the platform's parts, nouns, routes, tasks and cron entries. */
+/** All wiring, in one visible list: the platform's parts, nouns, routes and tasks. */
 
 import { Audit } from '../access/audit/service.ts';
 import { Keys, keysShownBy } from '../access/keys/service.ts';
 import { Origins } from '../access/origins/service.ts';
 import { createPeople } from '../access/people/entry.ts';
 import type { Argon2 } from '../access/people/passwords.ts';
-import { peopleCronEntries } from '../access/people/tasks.ts';
 import { forgetDataKey, LinkDomains, Projects } from '../access/projects/service.ts';
-import { projectCronEntries } from '../access/projects/tasks.ts';
 import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
@@ -21,33 +19,29 @@ import {
   Objects,
   type Pins,
 } from '../files/objects/service.ts';
-import { objectCronEntries } from '../files/objects/tasks.ts';
 import { isUnfinishedUpload, Uploads } from '../files/uploads/service.ts';
-import { uploadCronEntries } from '../files/uploads/tasks.ts';
 import { Variants } from '../files/variants/service.ts';
-import { variantCronEntries } from '../files/variants/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { isPinned } from '../mail/emails/service.ts';
-import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
+import { createMail, mailTasks } from '../mail/mail.ts';
 import { fateOfMail } from '../mail/mailboxes/service.ts';
 import { listUnknown } from '../mail/sending-domains/service.ts';
 import {
   createMarketing,
   marketingCascades,
-  marketingCronEntries,
   marketingTasks,
 } from '../marketing/marketing.ts';
-import { BackupSchedule, backupCronEntries } from '../operation/backups/schedule.ts';
+import { BackupSchedule } from '../operation/backups/schedule.ts';
 import { Backups, type BackupWork, createBackupTask } from '../operation/backups/service.ts';
 import { Doctor } from '../operation/doctor/service.ts';
 import { Holds } from '../operation/holds/service.ts';
-import { Jobs, jobCronEntries } from '../operation/jobs/service.ts';
+import { Jobs } from '../operation/jobs/service.ts';
 import { Metrics } from '../operation/metrics/service.ts';
 import { Overviews } from '../operation/overview/service.ts';
 import { Ownership } from '../operation/ownership/service.ts';
 import { Search } from '../operation/search/service.ts';
 import { Status } from '../operation/status/service.ts';
-import { Transfers, transferCronEntries } from '../operation/transfers/service.ts';
+import { Transfers } from '../operation/transfers/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
@@ -63,7 +57,7 @@ import { RequestMeasures } from '../platform/http/request-measures.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts';
 import { createJobEngine, type JobEngine } from '../platform/jobs/engine.ts';
-import { type CronEntry, createScheduler, type Scheduler } from '../platform/jobs/scheduler.ts';
+import { createScheduler, type Scheduler } from '../platform/jobs/scheduler.ts';
 import { hastenJob, type NewJob } from '../platform/jobs/store.ts';
 import { watchWakeFile } from '../platform/jobs/wake-file.ts';
 import { generateDkimKey } from '../platform/mail/dkim.ts';
@@ -76,8 +70,8 @@ import { AiAssignments, providerLinksCascade } from '../secrets/provider-account
 import { DatabaseAccounts } from '../secrets/provider-accounts/database-accounts.ts';
 import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accounts/database-projects.ts';
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
-import { webhookCronEntries } from '../webhooks/tasks.ts';
 import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
+import { createCronEntries } from './cron.ts';
 import { createPorts, type Ports } from './ports.ts';
 import { createRoutes } from './routes.ts';
 
@@ -289,26 +283,6 @@ function createWork(on: Tenancy) {
     status,
     metrics,
   };
-}
-
-/** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
-function createCronEntries(services: Services): CronEntry[] {
-  const { jobs, idempotency, rates } = services;
-  return [
-    ...mailCronEntries(services),
-    ...jobCronEntries(jobs),
-    ...objectCronEntries(services),
-    ...uploadCronEntries(services.uploads),
-    ...variantCronEntries(services),
-    ...peopleCronEntries(services),
-    ...marketingCronEntries(services),
-    ...webhookCronEntries(services.webhooks),
-    ...projectCronEntries(services),
-    ...transferCronEntries(services),
-    ...backupCronEntries(services),
-    { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
-    { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
-  ];
 }
 
 export interface App {

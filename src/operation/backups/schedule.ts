@@ -8,7 +8,6 @@ import { type Clock, HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { nullable, parse, type Static, t } from '../../platform/http/schema.ts';
 import { isTimeZone, parseCron } from '../../platform/jobs/cron.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { masterKeySourceOf } from '../../platform/secrets/master-key-source.ts';
 import { readHistory } from './history.ts';
@@ -120,11 +119,4 @@ function originOf(config: Config): string {
   const source = masterKeySourceOf(config);
   if (source.kind === 'file') return source.is_default ? 'file' : 'SATCHEL_MASTER_KEY_FILE';
   return source.kind === 'key' ? 'SATCHEL_MASTER_KEY' : 'SATCHEL_PASSPHRASE';
-}
-
-/** Looks each minute, and at the start, whether the nightly one is due. */
-export function backupCronEntries({ backup_schedule }: { backup_schedule: BackupSchedule }): CronEntry[] {
-  return [
-    { name: 'nightly backup', expression: '* * * * *', at_start: true, run: () => backup_schedule.tick() },
-  ];
 }

@@ -7,7 +7,6 @@ import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { dateTime, named, nullable, oneOf, type Static, t, ulid } from '../../platform/http/schema.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { deleteFinishedJobs } from '../../platform/jobs/store.ts';
 import { countJobs, findJob, listJobs } from './store.ts';
 
@@ -85,9 +84,4 @@ function presentJob(row: JobRow): JobRecord {
     started_at: toIso(row.started_at),
     finished_at: toIso(row.finished_at),
   };
-}
-
-/** Has them forgotten by the clock. */
-export function jobCronEntries(jobs: Jobs): CronEntry[] {
-  return [{ name: 'job retention', expression: '11 3 * * *', at_start: true, run: () => jobs.sweep() }];
 }

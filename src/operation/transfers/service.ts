@@ -17,7 +17,6 @@ import { sqliteErrorOf } from '../../platform/host/shortages.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { countCodePoints, parse } from '../../platform/http/schema.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
 import { counted } from '../../platform/words/phrases.ts';
@@ -304,19 +303,6 @@ export class Transfers {
     engine.wake();
     return result;
   }
-}
-
-/** Has what imports left that broke off, and files whose day is over, removed by the clock. */
-export function transferCronEntries({ transfers }: { transfers: Transfers }): CronEntry[] {
-  return [
-    { name: 'imports cut off', expression: '41 * * * *', at_start: true, run: () => transfers.sweep() },
-    {
-      name: 'project files',
-      expression: '43 * * * *',
-      at_start: true,
-      run: async () => transfers.files.sweep(),
-    },
-  ];
 }
 
 const goOn = (slug: string): Remedy => toDo('project', `satchel project import --go ${slug}`, slug);
