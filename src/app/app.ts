@@ -26,11 +26,7 @@ import { isPinned } from '../mail/emails/service.ts';
 import { createMail, mailTasks } from '../mail/mail.ts';
 import { fateOfMail } from '../mail/mailboxes/service.ts';
 import { listUnknown } from '../mail/sending-domains/service.ts';
-import {
-  createMarketing,
-  marketingCascades,
-  marketingTasks,
-} from '../marketing/marketing.ts';
+import { createMarketing, marketingCascades, marketingTasks } from '../marketing/marketing.ts';
 import { BackupSchedule } from '../operation/backups/schedule.ts';
 import { Backups, type BackupWork, createBackupTask } from '../operation/backups/service.ts';
 import { Doctor } from '../operation/doctor/service.ts';

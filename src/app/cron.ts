@@ -8,7 +8,11 @@ import type { Services } from './app.ts';
 export function createCronEntries(services: Services): CronEntry[] {
   const { jobs, objects, bytes, uploads, variants, people, entry, webhooks, link_domains } = services;
   const { transfers, backup_schedule, idempotency, rates } = services;
-  const at = (expression: string, name: string, run: CronEntry['run']): CronEntry => ({ name, expression, run });
+  const at = (expression: string, name: string, run: CronEntry['run']): CronEntry => ({
+    name,
+    expression,
+    run,
+  });
   const alsoAtStart = (...[expression, name, run]: Parameters<typeof at>): CronEntry => ({
     ...at(expression, name, run),
     at_start: true,
