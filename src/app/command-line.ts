@@ -7,7 +7,10 @@ import {
   COMPLETE_VERB,
   ENV_FILE_VERB,
   type FirstWord,
+  UsageError,
 } from '../platform/cli/cli.ts';
+import { envFileOption } from '../platform/cli/options.ts';
+import { formatFields } from '../platform/cli/tables.ts';
 import { systemClock } from '../platform/host/clock.ts';
 import type { Services } from './app.ts';
 
@@ -31,6 +34,21 @@ in a pipe or a file it has them all. With --json a refusal is a document too: {"
   const open: CliHost<Services>['open'] = async (config) =>
     (await import('./open-services.ts')).openServices(config);
   return new Cli(program, { process, clock: systemClock, words: FIRST_WORDS, open });
+}
+
+/** `satchel version`. */
+function registerVersion(cli: Cli<Services>): void {
+  cli
+    .command('version')
+    .addOption(envFileOption())
+    .option('--json', 'print exactly one JSON document on stdout')
+    .addHelpText('after', '\nExample:\n  satchel version --json')
+    .action(async (_: unknown, command: Command) => {
+      const { BACKEND_VERSION, VERSION } = await import('../version.ts');
+      const options: Record<string, unknown> = command.optsWithGlobals();
+      const version = { version: VERSION, backend_version: BACKEND_VERSION };
+      cli.print(options.json === true ? JSON.stringify(version) : formatFields(version));
+    });
 }
 
 /* --- What a line may begin with, in help's order ------------------------------------------------------------------ */
@@ -174,9 +192,7 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
     'print a script that completes commands, options and some values (projects, keys, capabilities) in a shell',
     async (cli) => (await import('../platform/cli/completion.ts')).registerCompletionCommand(cli),
   ),
-  word('version [options]', 'which Satchel this is', async (cli) =>
-    (await import('./version-cli.ts')).registerVersion(cli),
-  ),
+  word('version [options]', 'which Satchel this is', async (cli) => registerVersion(cli)),
   word(COMPLETE_VERB, null, async (cli) => {
     const { completedValues } = await import('./completed-values.ts');
     (await import('../platform/cli/completion.ts')).registerCompleteCommand(cli, completedValues(cli));
@@ -184,7 +200,12 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
   word(ENV_FILE_VERB, null, async (cli) =>
     (await import('../platform/cli/platform-verbs.ts')).registerEnvFileVerb(cli),
   ),
-  word('__make_variants', null, async (cli) =>
-    (await import('../files/variants/cli.ts')).registerVariantMaker(cli),
-  ),
+  word('__make_variants', null, async (cli) => {
+    const { makeVariants } = await import('../files/variants/maker.ts');
+    cli.command('__make_variants').action(async () => {
+      const made = makeVariants();
+      if (made === null) throw new UsageError('__make_variants is for a server to start');
+      await made;
+    });
+  }),
 ];

@@ -22,7 +22,6 @@ export function campaignVerbs<
   One extends { id: string; name: string },
 >(cli: Cli<S>, what: W, of: (services: S) => Campaigns<One>) {
   const { all, one } = namedVerbs(cli.noun(what), (services: S): Naming => services[`${what}_names`]);
-  /** What it then is, and what is said of it. */
   type Session = { services: S; project: KeyOwner; id: string; actor: Actor };
   const recordOf = ({ services, project, id }: Session): One => of(services).get(project.id, id);
   return {
@@ -68,7 +67,7 @@ export function campaignVerbs<
   };
 }
 
-/** What a check found, with lines of its own behind its problems. */
+/** Tells what a check found, with lines of its own behind its problems. */
 export function checkResult(
   found: { ready: boolean; captured: boolean; problems: readonly Problem[] },
   more: readonly string[] = [],

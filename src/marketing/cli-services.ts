@@ -1,4 +1,4 @@
-/** What the verbs of marketing work with. */
+/** The services of marketing's verbs, and what these share. */
 import type { Projects } from '../access/projects/service.ts';
 import type { CliContext } from '../platform/cli/cli.ts';
 import { resolveNamed } from '../platform/cli/project-option.ts';

@@ -125,5 +125,4 @@ test('a schedule is made and changed at the shell, refused by the names of its o
   for (const option of ['to', 'timezone', 'reply-to', 'subject'])
     expect(wrong.stderr).toContain(`--${option}`);
   expect(wrong.stderr).not.toMatch(/recipients|body_/);
-  expect((await run(app.data_dir, 'schedule', 'change', id)).exit).toBe(2);
 });

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Options } from '../../platform/cli/options.ts';
 import type { KeyRecord } from './schemas.ts';
 
-/** What `--can` calls the permissions, and what they are in the API. */
+/** The API's permissions by their words in `--can`. */
 const ABILITIES = {
   read: { can_read: true },
   write: { can_write: true },

@@ -93,7 +93,7 @@ async function send(emails: Emails, caller: ProjectCaller, body: SendBody): Prom
   return parse(sendResult, value).id;
 }
 
-/** How it stands after its first attempt, or once it has waited for that in vain. */
+/** The mail after its first attempt, or once that was waited for in vain. */
 async function standing(emails: Emails, { project }: ProjectCaller, id: string): Promise<EmailRecord> {
   for (let waited_ms = 0; ; waited_ms += EMAIL_WATCH_MS) {
     const record = emails.get(project, id);

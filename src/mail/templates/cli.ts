@@ -166,7 +166,7 @@ function bodiesIn(current: TemplateRecord, field: TemplateFile['body_field'], bo
   return { body_html: null, body_text: null, [field]: same };
 }
 
-/** What is not as it is already. */
+/** The changes without those that change nothing. */
 function changesIn(current: TemplateRecord, { variables, ...sent }: TemplateChanges): TemplateChanges {
   const is: Readonly<Record<string, unknown>> = { ...current };
   const changes = Object.entries(setBy(FIELDS, sent)).filter(([field, value]) => value !== is[field]);

@@ -35,7 +35,6 @@ const DRAFT = {
     ],
   }),
 };
-/** What is not of the project is refused by its field. */
 const reads = {
   list: keyIn('list_names'),
   template: keyIn('template_names'),

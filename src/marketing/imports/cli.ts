@@ -171,7 +171,7 @@ function presentBriefly(context: CliContext, record: ImportRecord): CliResult {
   });
 }
 
-/** What became of the columns: what was lost is told too. */
+/** Tells what became of the columns, lost ones too. */
 function columnsTold({ columns }: ImportRecord): Record<string, string> {
   if (columns === null) return {};
   const fields = Object.entries(columns.fields).map(([header, field]) => `${header} is ${field}`);

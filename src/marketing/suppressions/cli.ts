@@ -115,7 +115,7 @@ async function liftBounces(
   return { json: done, text: `${done.lifted} suppressions of ${project.name} are lifted; ${contacts}.` };
 }
 
-/** What lifting does to the contacts of an address, as a sentence. */
+/** Says what lifting does to the contacts of an address. */
 const CONSEQUENCES: Readonly<Record<SuppressionKind, string>> = {
   manual: 'It may be added to lists again, and contacts of it that are active get marketing again.',
   hard_bounce:

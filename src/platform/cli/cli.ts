@@ -28,7 +28,7 @@ export const ENV_FILE_VERB = '__env_file';
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
 
-/** What a verb prints: `json` is the one document of `--json`, `text` is for people. */
+/** A verb prints `json` as the one document of `--json`, and `text` for people. */
 export interface CliResult {
   json: unknown;
   text: string | Table;
@@ -36,7 +36,7 @@ export interface CliResult {
   exit?: number;
 }
 
-/** What every verb works with. */
+/** Every verb works with this. */
 export interface CliContext {
   readonly config: Config;
   /** The shell user, for the audit trail. */
@@ -49,7 +49,7 @@ export interface CliContext {
   progress(what: string): OnProgress;
 }
 
-/** What a verb of a noun works with. Opened for it, closed after it. */
+/** A verb of a noun works with this; services are opened for it and closed after it. */
 export interface CliSession<S> extends CliContext {
   readonly services: S;
   /** Puts what is changed in a project on the audit trail, as done by the shell user. */
@@ -77,9 +77,9 @@ export interface CliProcess {
   input(): Promise<Uint8Array>;
   /** Standard input as it comes. */
   inputStream(): AsyncIterable<Uint8Array>;
-  /** Whether a terminal is standard input. */
+  /** A terminal is standard input. */
   readonly is_input_typed: boolean;
-  /** What somebody at the terminal answers to a question; null where there is nobody. */
+  /** Asks whoever is at the terminal, and returns the answer; null where there is nobody. */
   ask(question: string): string | null;
   /** The width of the terminal that shows standard output; null where none does. */
   readonly out_columns: number | null;
@@ -106,7 +106,7 @@ type Finds = 'any' | 'own' | 'none';
 export interface FirstWord<S> {
   /** As help shows it: `key`, `backup [options] <file>`. */
   readonly usage: string;
-  /** What help says of it; null hides it. */
+  /** Help says this of it; null hides it. */
   readonly about: string | null;
   /** Makes its commands. */
   register(cli: Cli<S>): Promise<void>;
@@ -306,7 +306,7 @@ export class Cli<S> {
     this.#has_stdout = false;
   }
 
-  /** Whether a terminal shows what is printed. */
+  /** A terminal shows what is printed. */
   get is_shown(): boolean {
     return this.host.process.out_columns !== null;
   }
@@ -384,7 +384,7 @@ function inFull(line: readonly string[], program: Command): string[] {
   return [...line];
 }
 
-/** Whether words lead to a command; without the option --help, commander complains of those that do not. */
+/** True where words lead to a command: without the option --help, commander complains of those that do not. */
 function isCommand(from: Command, [word, ...rest]: readonly string[]): boolean {
   if (word === undefined || from.commands.length === 0) return true;
   const command = from.commands.find((each) => each.name() === word);

@@ -35,7 +35,7 @@ export function withoutMarks(value: string): string {
   return value.replace(/[\ufdd0-\ufdd4]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
 }
 
-/** What states are, as far as a colour says it. */
+/** The colours of states. */
 const STATES: Readonly<Record<string, Tone>> = {
   active: 'good',
   sent: 'good',

@@ -33,7 +33,7 @@ export function optionNames(fields: FieldList): OptionNames {
 /** By field: makes the API's value of a text that was given, or of each of a list. */
 export type Readers<C> = Readonly<Record<string, (given: string, session: C) => unknown>>;
 
-/** What help says of a field: its option, a phrase, and more where there is any. */
+/** Help says these of a field. */
 type OptionWords = readonly [option: string, says: string, more?: Pick<SettableField, 'is_long'>];
 
 /** Fields of a shape, each by its option. */
@@ -71,7 +71,7 @@ export function addChangeOptions(command: Command, fields: FieldList, readers: R
   }
 }
 
-/** What was given of these fields, for the API. Wrong usage where two would come from standard input. */
+/** Reads the values of these fields for the API. Wrong usage where two would come from standard input. */
 export async function readFields<S, C>(
   cli: Cli<S>,
   fields: FieldList,
@@ -81,10 +81,10 @@ export async function readFields<S, C>(
   const all = withOptions(fields, readers).map(
     ([name, field]) => [name, field, givenOf(field, options)] as const,
   );
-  const piped = all.flatMap(([name, { is_long }, value]) => (is_long && value === '-' ? [name] : []));
+  const piped = all.filter(([, { is_long }, value]) => is_long && value === '-');
   if (piped.length > 1)
     throw new UsageError(
-      `Only one of ${inWords(optionNames(fields), piped.join(' and '))} can come from standard input.`,
+      `Only one of ${piped.map(([, field]) => longOf(field)).join(' and ')} can come from standard input.`,
     );
   const read = await Promise.all(
     all.map(async ([name, field, value]) => {
@@ -119,7 +119,7 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
   }
 }
 
-/** What the shape of a field is to a command line. */
+/** A command line knows these kinds of shapes. */
 function kindOf({ shape, is_read }: WithOption): string {
   if (is_read && shape[Kind] !== 'Array') return 'Text';
   if (Array.isArray(shape.enum)) return 'Choice';
@@ -128,12 +128,12 @@ function kindOf({ shape, is_read }: WithOption): string {
 
 const isClearable = (field: WithOption): boolean => field.use === 'optional' && field.blank === null;
 
-/** What clears a flag: `--no-` of its option, unless the field says another. */
+/** The option that clears a flag: `--no-` of its own, unless the field says another. */
 function unsetOptionOf({ option, unset_option, unset }: WithOption): Option {
   return new Option(unset_option ?? option.replace('--', '--no-'), unset);
 }
 
-/** What commander has of a field. */
+/** Commander's value of a field. */
 function givenOf(field: WithOption, options: Options): unknown {
   const value = options[new Option(field.option).attributeName()];
   if (field.unset_option === undefined || options[unsetOptionOf(field).attributeName()] !== true)

@@ -1,4 +1,4 @@
-/** Secrets given on the command line, from where no other user of the machine can read them. */
+/** Reads files and secrets that a command names: secrets from where no other user of the machine can read them. */
 
 import { isUtf8 } from 'node:buffer';
 import { createReadStream, openSync, readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { asCaller } from '../host/ownership.ts';
 import type { Cli } from './cli.ts';
 import { UsageError } from './options.ts';
 
-/** Whether an argument names where its value is, instead of being it. */
+/** An argument names where its value is, instead of being it. */
 export function isIndirect(argument: string): boolean {
   return argument === '-' || argument.startsWith('@') || argument.startsWith('env:');
 }

@@ -1,4 +1,4 @@
-/** Reading the options that commander gives: texts, lists, numbers, and the consent to destroy. */
+/** Reads the options that commander gives: texts, lists, numbers, moments, capabilities, and the consent to destroy. */
 
 import { InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../errors.ts';
@@ -94,7 +94,7 @@ export function requireChanges(fields: Readonly<Record<string, unknown>>): Recor
 
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
-/** What `--since` says: a moment, or how long ago it was. Wrong usage otherwise. */
+/** The moment of `--since`, which says it or how long ago it was. Wrong usage otherwise. */
 export function momentSince(text: string, now_ms: number): number {
   const ago = /^(\d{1,6})([mhd])$/.exec(text);
   if (ago) return now_ms - Number(ago[1]) * (UNITS[ago[2] ?? ''] ?? 0);
@@ -117,7 +117,7 @@ const SHORT_NAMES = CAPABILITIES.map(shortName).join(', ');
 /** Every word that `--can` takes. */
 export const CAPABILITY_WORDS = ['all', ...GRANTABLE.map(shortName)];
 
-/** What `--can` takes, for its help. */
+/** For the help of `--can`. */
 export const CAN_HELP = `comma-separated: ${SHORT_NAMES}, or all (these six), and administer`;
 
 /** Commander's parser of `--can`; it may be repeated. Wrong usage for a word that it does not know. */

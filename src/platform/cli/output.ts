@@ -50,7 +50,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
 
 const writeLater = promisify(write);
 
-/** What a failure leaves of an archive on standard output. */
+/** A failure says this of an archive on standard output. */
 export const NOT_WHOLE = 'What came of it is not whole.';
 
 /** As `writeAll`, of what must go out whole. Signals are heard while its reader is slow. */

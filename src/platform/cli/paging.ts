@@ -30,7 +30,7 @@ function placeOf(meta: PageMeta): string {
   return `${meta.from ?? 0} to ${meta.to ?? 0} of ${total}.${next}`;
 }
 
-/** What a verb prints of a page: a row each with its titles; `empty` where there is nothing. */
+/** A verb prints a page as rows with titles, or says `empty`. */
 export function presentPage<T>(
   { note }: Pick<CliContext, 'note'>,
   options: Options,

@@ -22,7 +22,7 @@ export function ownerOf<P>(
 type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
 
 /**
- * What is named. Wrong usage for a name without --project. Throws AppError `not_found`, and `conflict` with
+ * Finds what is named. Wrong usage for a name without --project. Throws AppError `not_found`, and `conflict` with
  * the ids where several have the name.
  */
 export function requireNamed(place: NamingPlace, ref: string, options: Options): Named {

@@ -1,11 +1,11 @@
-/** Who runs a command, for the audit trail. */
+/** The account that runs a command, for the audit trail. */
 import { userInfo } from 'node:os';
 import type { Note } from '../database/audit-trail.ts';
 import { accountName } from '../host/ownership.ts';
 import type { Actor } from '../http/callers.ts';
 import type { ProjectCaller, ProjectRef } from '../http/routes.ts';
 
-/** Who runs this process. `username` and `uid` are what the system says; they are given for tests. */
+/** The account that runs this process. `username` and `uid` are what the system says; they are given for tests. */
 export function shellActor(
   username: () => string = () => userInfo().username,
   uid: number | undefined = process.getuid?.(),

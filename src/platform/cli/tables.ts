@@ -1,4 +1,4 @@
-/** How answers are laid out for people: tables, and the fields of one thing. */
+/** Lays answers out for people, as tables or the fields of one thing; or writes a table as CSV. */
 import { type CsvTable, csvOf } from '../http/csv.ts';
 import type { CliContext, CliResult } from './cli.ts';
 import { colourState, tone, withoutMarks } from './colour.ts';
@@ -44,10 +44,10 @@ export type Table = (columns: number) => string;
 
 const GAP = '  ';
 
-/** What help fits into where no terminal says its width. */
+/** Help fits into this where no terminal says its width. */
 export const PLAIN_COLUMNS = 80;
 
-/** How wide a table may be: as COLUMNS says, else as the terminal is that shows it; where none does, nothing is left out. */
+/** The columns that a table may take: COLUMNS, else those of the terminal that shows it, else any number. */
 export function roomFor(
   terminal: number | null,
   { COLUMNS }: Readonly<Record<string, string | undefined>>,

@@ -23,19 +23,18 @@ import { addPaging, pageOf, presentPage } from './paging.ts';
 import { addProjectOfName, projectOf, requireNamed } from './project-option.ts';
 import { formatFields, type Table } from './tables.ts';
 
-/** What a verb of a noun works with. */
+/** A verb of a noun works with this, and with what is said of it by `ofProject`, `named`, `finds`, `takes` and `changes`. */
 export interface VerbSession<S> extends CliSession<S> {
-  /** What was given of the fields that `takes` or `changes` named, as the API takes them. */
+  /** Those fields that were given of what it takes or changes, as the API takes them. */
   readonly fields: Record<string, unknown>;
 }
 
-/** What services of a verb about a project have. */
 interface OfProjects<P> {
   projects: { require(ref: string): P; requireById(id: number): P };
 }
 type Project = { id: number; public_id: string };
 
-/** What a verb about a project works with besides. */
+/** A verb about a project works with this besides. */
 export interface OnProject<P> {
   readonly project: P;
   /** Puts what is changed in it on the audit trail, as done by the shell user. */
@@ -46,17 +45,17 @@ export interface OnProject<P> {
 interface Reading<C, B extends TSchema> {
   /** Of fields that the shell takes otherwise than the API. */
   reads?: Readers<C>;
-  /** What arguments and options of its own give. */
+  /** Fields that arguments and options of its own give. */
   more?(options: Options, session: C, ...args: string[]): object | Promise<object>;
   /** Those options by their fields, for refusals. */
   options?: OptionNames;
-  /** What is wrong with fields that fit the shape. */
+  /** Rules beyond the shape, for fields that fit it. */
   errorsIn?(sound: Partial<Static<B>>, session: C): FieldErrors;
   /** Of which fields some stand for the others. */
   together?: readonly string[];
 }
 
-/** What a verb does with what it was given: commander's options and arguments. */
+/** Runs a verb with commander's options and arguments. */
 export type Run<C, R> = (context: C, options: Options, ...args: string[]) => R | Promise<R>;
 
 /** A noun: `satchel project`. Without a verb it prints its help. */
@@ -85,7 +84,7 @@ export class Noun<S> extends Command {
 
 /** `S` is what its services are, `X` what it works with besides, as it was said of it. */
 export class Verb<S, X = unknown> extends Command {
-  /** What finds that, one after the other. Methods, so that a verb of all services is one of some. */
+  /** They find `X`, one after the other. Methods, so that a verb of all services is one of some. */
   readonly #steps: {
     find(session: VerbSession<S>, options: Options, args: string[]): object | Promise<object>;
   }[] = [];
@@ -105,12 +104,12 @@ export class Verb<S, X = unknown> extends Command {
     parent.addCommand(this);
   }
 
-  /** What its help says besides. */
+  /** Adds to its help. */
   remark(text: string): this {
     return this.addHelpText('after', `\n${text}`);
   }
 
-  /** How it may be called, for its help. */
+  /** Adds examples to its help. */
   example(...commands: string[]): this {
     const title = commands.length === 1 ? 'Example' : 'Examples';
     return this.addHelpText('after', [`\n${title}:`, ...commands.map((each) => `  ${each}`)].join('\n'));
@@ -192,7 +191,7 @@ export class Verb<S, X = unknown> extends Command {
     return this as unknown as Verb<S, X & Y>; // Its session has what the step finds.
   }
 
-  /** What it does: see `Cli.action`. Refusals of its fields name their options. */
+  /** Runs as `Cli.action` says. Refusals of its fields name their options. */
   does(run: Run<VerbSession<S> & X, CliResult>): this {
     return this.action(
       this.cli.action(async (services, options, ...args) =>

@@ -128,7 +128,7 @@ function readPair(value: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), value];
 }
 
-/** What an argument stands for. Only secrets draw a warning when they are given as they are. */
+/** The value that an argument stands for. Only secrets draw a warning when they are given as they are. */
 async function readValue(
   cli: Cli<Services>,
   { service, name, field }: { service: VaultService; name: string; field: VaultField | undefined },

@@ -38,7 +38,6 @@ test('an empty list says how to make a project, and is an empty array as JSON', 
 });
 
 test.each([
-  [2, ['project', 'create']],
   [2, ['project', 'show']],
   [2, ['project', 'list', '--bogus']],
   [2, ['project']],
@@ -84,7 +83,6 @@ test('change touches what is given and nothing else, and clears what is given em
     'active',
   );
   expect(cleared).toEqual({ ...renamed, description: null, status: 'active' });
-  expect((await run(dir, 'project', 'change', 'store')).exit).toBe(2);
   expect((await run(dir, 'project', 'change', 'store', '--name', '')).exit).toBe(1);
 });
 

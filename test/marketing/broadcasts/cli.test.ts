@@ -105,8 +105,6 @@ test('scheduling, and taking that back', async () => {
 });
 
 test.each([
-  [2, ['create', '--project', 'shop', '--name', 'a']],
-  [2, ['create', '--project', 'shop', '--name', 'a', '--list', 'LIST', '--set', 'month']],
   [1, ['create', '--project', 'shop', '--name', 'a', '--list', 'LIST', '--filter', 'tag_any=a']],
   [1, ['create', '--project', 'shop', '--name', ' ', '--list', 'LIST']],
   [1, ['create', '--project', 'shop', '--name', 'a', '--list', '01J00000000000000000000000']],
