@@ -41,6 +41,7 @@ type CampaignChanges = Partial<{
 interface Filter<Row extends CampaignRow> {
   project_id: number;
   status?: Row['status'] | undefined;
+  name?: string | undefined;
 }
 
 export interface CampaignStore<Row extends CampaignRow> extends Omit<RecordStore<Row>, 'list' | 'update'> {
@@ -76,14 +77,18 @@ export function campaignStore<Row extends CampaignRow>(
   const list_name = getTableName(table);
   const records = recordStore<Row>(table);
   const matches = (of: Filter<Row>): SQL | undefined =>
-    and(eq(project_id, of.project_id), of.status === undefined ? undefined : eq(status, of.status));
+    and(
+      eq(project_id, of.project_id),
+      of.status === undefined ? undefined : eq(status, of.status),
+      of.name === undefined ? undefined : eq(table.name, of.name),
+    );
   const select = (read: Tx, where: SQL | undefined) =>
     read.select().from<SQLiteTable>(table).where(where).orderBy(desc(id));
   return {
     ...records,
     list: (read, filter, page) => records.list(read, matches(filter), page),
     count(read, filter) {
-      if (filter.status === undefined)
+      if (filter.status === undefined && filter.name === undefined)
         return readRowCount(read, { list: list_name, project_id: filter.project_id });
       return read.select({ n: count() }).from<SQLiteTable>(table).where(matches(filter)).get()?.n ?? 0;
     },

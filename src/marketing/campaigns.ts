@@ -84,9 +84,12 @@ export abstract class Campaigns<
   }
 
   /** Newest first. */
-  list(project_id: number, query: PageQuery & { status?: Row['status'] | undefined }): Page<Seen> {
+  list(
+    project_id: number,
+    query: PageQuery & { status?: Row['status'] | undefined; name?: string | undefined },
+  ): Page<Seen> {
     const { read } = this.deps.database;
-    const filter = { project_id, status: query.status };
+    const filter = { project_id, status: query.status, name: query.name };
     return paginate(query, {
       total: this.rows.count(read, filter),
       fetch: (limit, offset) => this.presentAll(this.rows.list(read, filter, { limit, offset })),

@@ -9,11 +9,11 @@ import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import {
-  by_status,
   changes,
   check,
   creation,
   decision,
+  listed_by,
   of_variant,
   preview,
   recipient,
@@ -67,7 +67,7 @@ function draftRoutes({ broadcasts, broadcast_life, load, madeDraft }: On): Route
     errorsIn: ({ caller, current, body }) => broadcasts.errorsIn(caller.project.id, body, current),
     list: {
       summary: 'Broadcasts of the project, newest first',
-      query: by_status,
+      query: listed_by,
       response: record,
       handle: ({ caller, query }) => broadcasts.list(caller.project.id, query),
     },

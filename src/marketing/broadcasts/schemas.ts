@@ -224,7 +224,11 @@ export const changes = named(
 export type BroadcastChanges = Partial<Static<typeof changes>>;
 export const record = named('Broadcast', recordOf(FIELDS));
 
-export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(BROADCAST_STATUSES)) });
+export const listed_by = t.Object({
+  ...pageQuery,
+  status: t.Optional(oneOf(BROADCAST_STATUSES)),
+  name: t.Optional(t.String({ description: 'Those that are called exactly so.' })),
+});
 const name_of_variant = text({
   min: 1,
   max: MAX_NAME_CHARS,

@@ -12,12 +12,12 @@ import type { Segments } from '../segments/service.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import {
   by_state,
-  by_status,
   changes,
   check,
   creation,
   enroll,
   enrollment,
+  listed_by,
   preview,
   record,
   timeline,
@@ -78,7 +78,7 @@ function draftRoutes({ sequences, load, madeDraft }: On): Route[] {
     load,
     list: {
       summary: 'Sequences of the project, newest first',
-      query: by_status,
+      query: listed_by,
       response: record,
       handle: ({ caller, query }) => sequences.list(caller.project.id, query),
     },

@@ -121,7 +121,11 @@ export const changes = named('SequenceChanges', changesOfFields(FIELDS));
 export type SequenceChanges = Static<typeof changes>;
 export const record = named('Sequence', recordOf(FIELDS));
 
-export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(SEQUENCE_STATUSES)) });
+export const listed_by = t.Object({
+  ...pageQuery,
+  status: t.Optional(oneOf(SEQUENCE_STATUSES)),
+  name: t.Optional(t.String({ description: 'Those that are called exactly so.' })),
+});
 export const check = t.Object({
   ...readiness,
   problems: t.Array(t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) })),

@@ -62,6 +62,12 @@ describe('a draft', () => {
       ...{ created_at: expect.any(String), updated_at: expect.any(String) },
     });
     expect((await on.call('GET', '/email-broadcasts?status=draft')).body.data).toContainEqual(made);
+    const called = (name: string) => on.call('GET', `/email-broadcasts?name=${encodeURIComponent(name)}`);
+    expect((await called(String(made.name))).body).toMatchObject({ data: [made], meta: { total: 1 } });
+    expect((await called(String(made.name).slice(0, -1))).body).toMatchObject({
+      data: [],
+      meta: { total: 0 },
+    });
     const copy = dataOf(await on.post(String(made.id), 'copy'), 201);
     expect(copy).toMatchObject({
       name: 'June (copy)',

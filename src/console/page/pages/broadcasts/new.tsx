@@ -6,8 +6,8 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { makeWords } from '../writing/own-words.ts';
-import { askAboutBroadcast } from './ask-about-broadcast.ts';
 import { BroadcastFields, useDraft, writeBroadcast } from './broadcast-fields.tsx';
+import { askAboutBroadcast } from './part.tsx';
 
 export default function NewBroadcastPage({ params }: PageProps<'project'>) {
   const all = to`/projects/${params.project}/broadcasts`;

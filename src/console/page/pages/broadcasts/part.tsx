@@ -1,5 +1,8 @@
 /** What each part of a broadcast's page is given. */
+
 import type { Broadcast } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { askAboutName } from '../../components/ask-first.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 
 export interface BroadcastPartProps {
@@ -39,4 +42,14 @@ export function BroadcastStatus({ of }: { of: Broadcast }) {
       {is_test && <Badge>test</Badge>}
     </span>
   );
+}
+
+/** Asks before a second one of a name is made, of those that have not ended. Throws Declined, and ApiError. */
+export async function askAboutBroadcast(project: string, name: string): Promise<void> {
+  const { data } = await call('GET /projects/{project}/email-broadcasts', {
+    path: { project },
+    query: { name },
+  });
+  const open = data.filter(({ status }) => status !== 'sent' && status !== 'cancelled');
+  await askAboutName('broadcast', name, open);
 }

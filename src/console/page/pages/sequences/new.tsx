@@ -5,15 +5,17 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader, Panel } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { callAll } from '../../use-load.ts';
 import { BY_ITSELF, FirstFields, MOST, NAME } from './sequence-fields.tsx';
 
 export default function NewSequencePage({ params }: PageProps<'project'>) {
   const all = to`/projects/${params.project}/sequences`;
   const create = async (entered: Entered): Promise<void> => {
-    const others = await callAll('GET /projects/{project}/email-sequences', { path: params });
-    const going = others.filter(({ status }) => status !== 'finished');
     const body = { ...entered.read({ ...NAME, ...MOST, ...BY_ITSELF }), list: entered.text('list') };
+    const { data } = await call('GET /projects/{project}/email-sequences', {
+      path: params,
+      query: { name: body.name },
+    });
+    const going = data.filter(({ status }) => status !== 'finished');
     await askAboutName('sequence', body.name, going);
     const { id } = await call('POST /projects/{project}/email-sequences', {
       path: params,
