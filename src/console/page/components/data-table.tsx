@@ -41,39 +41,53 @@ export function DataTable<Row>(props: {
     return <div class="panel">{list.is_filtered ? <NothingFound all={list.unfiltered} /> : empty}</div>;
   return (
     <div class="panel" aria-busy={list.is_loading}>
-      <div class="table-wrap">
-        <table class="table-cards" aria-label={label} onKeyDown={moveWithArrows}>
-          <thead>
-            <tr>
-              {columns.map((column) => (
-                <Heading key={column.title} column={column} />
+      <Table {...{ label, rows, columns, keyOf, href }} />
+      {meta && <Pagination meta={meta} />}
+    </div>
+  );
+}
+
+/** The table alone, of rows that are there. */
+export function Table<Row>(props: {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  keyOf(row: Row): string | number;
+  href?: ((row: Row) => string) | undefined;
+}) {
+  const { label, rows, columns, keyOf, href } = props;
+  return (
+    <div class="table-wrap">
+      <table class="table-cards" aria-label={label} onKeyDown={moveWithArrows}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Heading key={column.title} column={column} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column, index) => (
+                <td
+                  key={column.title}
+                  class={column.is_number ? 'number' : undefined}
+                  data-label={column.title}
+                >
+                  {index === 0 && href ? (
+                    <a class="row-link" href={href(row)}>
+                      {column.cell(row)}
+                    </a>
+                  ) : (
+                    <span>{column.cell(row)}</span>
+                  )}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={keyOf(row)}>
-                {columns.map((column, index) => (
-                  <td
-                    key={column.title}
-                    class={column.is_number ? 'number' : undefined}
-                    data-label={column.title}
-                  >
-                    {index === 0 && href ? (
-                      <a class="row-link" href={href(row)}>
-                        {column.cell(row)}
-                      </a>
-                    ) : (
-                      <span>{column.cell(row)}</span>
-                    )}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {meta && <Pagination meta={meta} />}
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }

@@ -138,3 +138,17 @@ export function Skeleton({ lines = 4 }: { lines?: number }) {
     </div>
   );
 }
+
+/** A sentence or two that stand out: what is so, or what has just become so, where it has a role. */
+export function Notice(props: {
+  tone?: 'good' | 'warn' | 'bad';
+  role?: 'status' | 'alert';
+  children: ComponentChildren;
+}) {
+  const { tone, role, children } = props;
+  return (
+    <div class={`notice${tone ? ` ${tone}` : ''}`} role={role}>
+      <p>{children}</p>
+    </div>
+  );
+}

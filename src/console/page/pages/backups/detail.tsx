@@ -4,7 +4,7 @@ import { call } from '../../api.ts';
 import { FileLink } from '../../components/button-link.tsx';
 import { Ending } from '../../components/confirm-by-name.tsx';
 import { Command } from '../../components/copy-button.tsx';
-import { Empty, Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
+import { Empty, Facts, Loaded, Notice, PageHeader, Panel } from '../../components/page.tsx';
 import { Bytes, Count, tellBytes } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -69,12 +69,10 @@ function State({ of }: { of: Backup }) {
         </div>
       )}
       {of.status === 'failed' && (
-        <div class="notice bad">
-          <p>
-            <strong>It failed.</strong>{' '}
-            <span class="said">{job?.error ?? 'The file is not whole: it cannot be restored.'}</span>
-          </p>
-        </div>
+        <Notice tone="bad">
+          <strong>It failed.</strong>{' '}
+          <span class="said">{job?.error ?? 'The file is not whole: it cannot be restored.'}</span>
+        </Notice>
       )}
       <Panel>
         <Facts

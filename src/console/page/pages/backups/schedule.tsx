@@ -4,7 +4,7 @@ import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Fields, number, ownZone, text, zone } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Facts, Panel } from '../../components/page.tsx';
+import { Facts, Notice, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Load } from '../../use-load.ts';
 
@@ -23,14 +23,12 @@ export function Standing({ of }: { of: BackupSchedule }) {
   return (
     <>
       {last_failure && (
-        <div class="notice bad">
-          <p>
-            <strong>
-              A backup failed <Time at={last_failure.at} />.
-            </strong>{' '}
-            <span class="said">{last_failure.message}</span>
-          </p>
-        </div>
+        <Notice tone="bad">
+          <strong>
+            A backup failed <Time at={last_failure.at} />.
+          </strong>{' '}
+          <span class="said">{last_failure.message}</span>
+        </Notice>
       )}
       <Panel>
         <Facts

@@ -1,8 +1,10 @@
 /** The variants of an A/B test side by side, how likely each is the best, and the choice of one. */
+
 import type { AbTest } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.tsx';
+import { Table } from '../../components/data-table.tsx';
 import { Panel } from '../../components/page.tsx';
 import { counted, tellShare } from '../../components/quantity.tsx';
 import { Badge } from '../../components/status.tsx';
@@ -28,66 +30,60 @@ export function AbResults({ path, of, onChange }: BroadcastPartProps) {
   };
   return (
     <Panel title="A/B test" lead={tellStanding(ab, status)} flush>
-      <table class="table-cards" aria-label="Variants">
-        <thead>
-          <tr>
-            <th scope="col">Variant</th>
-            <th scope="col" class="number">
-              Sent
-            </th>
-            <th scope="col" class="number">
-              Clicked
-            </th>
-            <th scope="col" class="number">
-              Unsubscribed
-            </th>
-            <th scope="col">Chance</th>
-          </tr>
-        </thead>
-        <tbody>
-          {ab.results.map((result) => {
-            const variant = ab.variants.find(({ name }) => name === result.name);
-            const tracked = result.sent - result.untracked;
-            return (
-              <tr key={result.name}>
-                <td>
-                  <span>
-                    <strong>{result.name}</strong> {ab.winner === result.name && <Badge>chosen</Badge>}
-                    <span class="cell-note">{variant?.subject ?? 'The subject of the mail'}</span>
-                  </span>
-                </td>
-                <td class="number" data-label="Sent">
-                  <span>
-                    {result.sent}
-                    {result.untracked > 0 && <span class="cell-note">{result.untracked} not counted</span>}
-                  </span>
-                </td>
-                <td class="number" data-label="Clicked">
-                  <span>
-                    {result.clicked}
-                    <span class="cell-note">{tellShare(result.clicked, tracked)}</span>
-                  </span>
-                </td>
-                <td class="number" data-label="Unsubscribed">
-                  <span>{result.unsubscribed}</span>
-                </td>
-                <td data-label="Chance">
-                  <span>
-                    {tellChance(result)}
-                    {status === 'testing' && (
-                      <div>
-                        <ActionButton is_small act={() => choose(result.name)}>
-                          Send {result.name} to the rest
-                        </ActionButton>
-                      </div>
-                    )}
-                  </span>
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Table
+        label="Variants"
+        rows={ab.results}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            title: 'Variant',
+            cell: ({ name }) => (
+              <>
+                <strong>{name}</strong> {ab.winner === name && <Badge>chosen</Badge>}
+                <span class="cell-note">
+                  {ab.variants.find((each) => each.name === name)?.subject ?? 'The subject of the mail'}
+                </span>
+              </>
+            ),
+          },
+          {
+            title: 'Sent',
+            is_number: true,
+            cell: ({ sent, untracked }) => (
+              <>
+                {sent}
+                {untracked > 0 && <span class="cell-note">{untracked} not counted</span>}
+              </>
+            ),
+          },
+          {
+            title: 'Clicked',
+            is_number: true,
+            cell: ({ clicked, sent, untracked }) => (
+              <>
+                {clicked}
+                <span class="cell-note">{tellShare(clicked, sent - untracked)}</span>
+              </>
+            ),
+          },
+          { title: 'Unsubscribed', is_number: true, cell: ({ unsubscribed }) => unsubscribed },
+          {
+            title: 'Chance',
+            cell: (result) => (
+              <>
+                {tellChance(result)}
+                {status === 'testing' && (
+                  <div>
+                    <ActionButton is_small act={() => choose(result.name)}>
+                      Send {result.name} to the rest
+                    </ActionButton>
+                  </div>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
       <p class="table-foot">{tellBest(ab.results)}</p>
     </Panel>
   );

@@ -1,49 +1,29 @@
 /** Where the links of a broadcast's mail lead, and who followed them. */
+
 import type { Broadcast } from '../../api.generated.ts';
+import { Table } from '../../components/data-table.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Count, tellShare } from '../../components/quantity.tsx';
 
 export function Links({ of: { links, stats } }: { of: Broadcast }) {
   if (links.length === 0) return null;
-  const sorted = links.toSorted((a, b) => b.people - a.people);
   return (
     <Panel flush title="Links" lead="Scanners of mail programs are not counted.">
-      <div class="table-wrap">
-        <table class="table-cards" aria-label="Links">
-          <thead>
-            <tr>
-              <th scope="col">Link</th>
-              <th scope="col" class="number">
-                People
-              </th>
-              <th scope="col" class="number">
-                Of those who got it
-              </th>
-              <th scope="col" class="number">
-                Clicks
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {sorted.map(({ url, people, clicks }) => (
-              <tr key={url}>
-                <td data-label="Link" class="any-break">
-                  <span>{url}</span>
-                </td>
-                <td data-label="People" class="number">
-                  <Count of={people} />
-                </td>
-                <td data-label="Of those who got it" class="number">
-                  {tellShare(people, stats.sent) || '—'}
-                </td>
-                <td data-label="Clicks" class="number">
-                  <Count of={clicks} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Links"
+        rows={links.toSorted((a, b) => b.people - a.people)}
+        keyOf={({ url }) => url}
+        columns={[
+          { title: 'Link', cell: ({ url }) => <span class="any-break">{url}</span> },
+          { title: 'People', is_number: true, cell: ({ people }) => <Count of={people} /> },
+          {
+            title: 'Of those who got it',
+            is_number: true,
+            cell: ({ people }) => tellShare(people, stats.sent) || '—',
+          },
+          { title: 'Clicks', is_number: true, cell: ({ clicks }) => <Count of={clicks} /> },
+        ]}
+      />
     </Panel>
   );
 }

@@ -3,7 +3,7 @@ import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { Fields, type FormField, mapped, optional, words } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Advanced, PageHeader, Panel } from '../../components/page.tsx';
+import { Advanced, Notice, PageHeader, Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -69,12 +69,10 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
         back={{ href: hrefOf(list), label: 'Mail log' }}
       />
       {mailboxes.data?.length === 0 && (
-        <div class="notice warn">
-          <p>
-            Nothing can go out yet: no mailbox sends for this project.{' '}
-            <a href={hrefOf(wayToSetUp(`${list}/new`))}>Set up sending</a>
-          </p>
-        </div>
+        <Notice tone="warn">
+          Nothing can go out yet: no mailbox sends for this project.{' '}
+          <a href={hrefOf(wayToSetUp(`${list}/new`))}>Set up sending</a>
+        </Notice>
       )}
       <Panel>
         <Form is_wide keep={list} submit="Send" onSubmit={send} onCancel={() => navigate(list)}>

@@ -5,7 +5,7 @@ import { call } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
 import { CheckField } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/page.tsx';
+import { Notice, Panel } from '../../components/page.tsx';
 import { tellBytes } from '../../components/quantity.tsx';
 import { navigate, to } from '../../router.ts';
 import { ColumnChoice } from './column-choice.tsx';
@@ -89,9 +89,9 @@ export function FileImport({ path, list }: NewImportProps) {
           )}
         </Field>
         {problem && (
-          <div class="notice warn" role="alert">
-            <p>{problem}</p>
-          </div>
+          <Notice tone="warn" role="alert">
+            {problem}
+          </Notice>
         )}
         {head && <ColumnChoice head={head} columns={columns} targets={targets} onChange={setTargets} />}
         {head && (

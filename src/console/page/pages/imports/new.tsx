@@ -1,6 +1,6 @@
 /** Importing contacts into a list: from a file whose columns are mapped, or from what is pasted. */
 import type { ContactList } from '../../api.generated.ts';
-import { Loaded, PageHeader } from '../../components/page.tsx';
+import { Loaded, Notice, PageHeader } from '../../components/page.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
@@ -41,11 +41,9 @@ export default function NewImportPage({ params }: PageProps<'project' | 'list'>)
 
 function Archived({ project, list }: { project: string; list: ContactList }) {
   return (
-    <div class="notice warn">
-      <p>
-        The list {list.name} is archived: nobody can be added.{' '}
-        <a href={`${hrefOf(to`/projects/${project}/lists/${list.id}`)}?tab=settings`}>Restore it</a> first.
-      </p>
-    </div>
+    <Notice tone="warn">
+      The list {list.name} is archived: nobody can be added.{' '}
+      <a href={`${hrefOf(to`/projects/${project}/lists/${list.id}`)}?tab=settings`}>Restore it</a> first.
+    </Notice>
   );
 }

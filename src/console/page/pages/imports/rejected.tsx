@@ -1,9 +1,11 @@
 /** The rows that an import did not take: how many for which reason, the first of them, to be edited and taken in again, and all as a file. */
+
 import { useEffect, useState } from 'preact/hooks';
 import type { ContactList, Import } from '../../api.generated.ts';
 import { ApiError, callRaw } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
 import { FileLink } from '../../components/button-link.tsx';
+import { Table } from '../../components/data-table.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Panel, Skeleton } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
@@ -74,30 +76,16 @@ export function Rejected({ path, of, list }: RejectedProps) {
 function FirstRows({ head }: { head: RejectedHead }) {
   if (head.rows.length === 0) return <p class="panel-body muted">The rows are kept for 90 days.</p>;
   return (
-    <table class="table-cards" aria-label="Rows that were not taken">
-      <thead>
-        <tr>
-          <th scope="col">Email</th>
-          <th scope="col">Row</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
-      <tbody>
-        {head.rows.map(([row = '', email = '', reason = '']) => (
-          <tr key={row}>
-            <td data-label="Email">
-              <span>{email || <span class="muted">(empty)</span>}</span>
-            </td>
-            <td data-label="Row">
-              <span>{row}</span>
-            </td>
-            <td data-label="Reason">
-              <span>{tellReason(reason)}</span>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label="Rows that were not taken"
+      rows={head.rows}
+      keyOf={([row = '']) => row}
+      columns={[
+        { title: 'Email', cell: ([, email]) => email || <span class="muted">(empty)</span> },
+        { title: 'Row', cell: ([row]) => row },
+        { title: 'Reason', cell: ([, , reason = '']) => tellReason(reason) },
+      ]}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 /** A job, on its page: how far it is, how it ended, and what came of it. */
 import type { Job } from '../../api.generated.ts';
-import { Facts, Loaded, PageHeader, Panel } from '../../components/page.tsx';
+import { Facts, Loaded, Notice, PageHeader, Panel } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -31,12 +31,10 @@ export function JobView(props: { load: Load<Job>; list: string; project?: string
         {(job) => (
           <div class="stack">
             {job.error !== null && (
-              <div class="notice bad">
-                <p>
-                  <strong>{job.status === 'failed' ? 'It failed:' : 'An attempt failed:'}</strong>{' '}
-                  <span class="said">{job.error}</span>
-                </p>
-              </div>
+              <Notice tone="bad">
+                <strong>{job.status === 'failed' ? 'It failed:' : 'An attempt failed:'}</strong>{' '}
+                <span class="said">{job.error}</span>
+              </Notice>
             )}
             <div class="columns">
               <About of={job} />

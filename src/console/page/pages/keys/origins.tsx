@@ -8,7 +8,7 @@ import { askFirst } from '../../components/ask-first.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Empty, Loaded, Panel } from '../../components/page.tsx';
+import { Empty, Loaded, Notice, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Badge } from '../../components/status.tsx';
 import { hrefOf, to } from '../../router.ts';
@@ -26,15 +26,13 @@ export function Origins({ path, of, onChange }: KeyPartProps) {
   return (
     <>
       {!of.restricted && (
-        <div class="notice">
-          <p>
-            This key may be used from anywhere, so that origins have no effect.{' '}
-            <a href={`${hrefOf(to`/projects/${path.project}/keys/${path.apiKey}`)}?tab=permissions`}>
-              Restrict it
-            </a>{' '}
-            first.
-          </p>
-        </div>
+        <Notice>
+          This key may be used from anywhere, so that origins have no effect.{' '}
+          <a href={`${hrefOf(to`/projects/${path.project}/keys/${path.apiKey}`)}?tab=permissions`}>
+            Restrict it
+          </a>{' '}
+          first.
+        </Notice>
       )}
       <Panel
         title="Origins"

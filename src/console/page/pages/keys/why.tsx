@@ -4,7 +4,7 @@ import type { KeyVerdict } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { Fields, optional } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Panel } from '../../components/page.tsx';
+import { Notice, Panel } from '../../components/page.tsx';
 import type { KeyPartProps } from './detail.tsx';
 
 const FIELDS = {
@@ -33,11 +33,9 @@ export function Why({ path }: Pick<KeyPartProps, 'path'>) {
           <Fields fields={FIELDS} />
         </Form>
         {verdict && (
-          <div class={`notice ${verdict.accepted ? 'good' : 'bad'}`} role="status">
-            <p>
-              <strong>{verdict.accepted ? 'Accepted.' : 'Refused.'}</strong> {verdict.why}
-            </p>
-          </div>
+          <Notice tone={verdict.accepted ? 'good' : 'bad'} role="status">
+            <strong>{verdict.accepted ? 'Accepted.' : 'Refused.'}</strong> {verdict.why}
+          </Notice>
         )}
       </div>
     </Panel>

@@ -2,7 +2,7 @@
 import type { MailboxDetails, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Advanced, Facts, Panel } from '../../components/page.tsx';
+import { Advanced, Facts, Notice, Panel } from '../../components/page.tsx';
 import { Count, counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
@@ -21,11 +21,9 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
     <>
       {domain && !isUsable(domain) && <UnusableDomain of={domain} />}
       {of.state === 'paused' && (
-        <div class="notice warn">
-          <p>
-            <strong>It is paused.</strong> Mail goes out from another mailbox, or waits until there is one.
-          </p>
-        </div>
+        <Notice tone="warn">
+          <strong>It is paused.</strong> Mail goes out from another mailbox, or waits until there is one.
+        </Notice>
       )}
       {of.state === 'resting' && <Resting of={of} />}
       {of.refusal !== null && (
@@ -60,19 +58,15 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
         </div>
       )}
       {is_spent && (
-        <div class="notice warn">
-          <p>
-            <strong>Its daily limit is reached.</strong> It goes on at midnight UTC; until then another
-            mailbox sends.
-          </p>
-        </div>
+        <Notice tone="warn">
+          <strong>Its daily limit is reached.</strong> It goes on at midnight UTC; until then another mailbox
+          sends.
+        </Notice>
       )}
       {of.verp_problem !== null && (
-        <div class="notice warn">
-          <p>
-            <strong>Its mails get no return path of their own:</strong> {of.verp_problem}
-          </p>
-        </div>
+        <Notice tone="warn">
+          <strong>Its mails get no return path of their own:</strong> {of.verp_problem}
+        </Notice>
       )}
       <Panel
         title="State"
@@ -112,27 +106,23 @@ function isUsable(domain: SendingDomain): boolean {
 function UnusableDomain({ of }: { of: SendingDomain }) {
   const href = hrefOf(to`/sending-domains/${of.name}`);
   return (
-    <div class="notice warn">
-      <p>
-        <strong>Nothing goes out from it yet:</strong> its domain is{' '}
-        {of.is_active ? 'not verified' : 'not in use'}.{' '}
-        <a href={of.is_active ? href : `${href}?tab=settings`}>
-          {of.is_active ? `Publish the records of ${of.name}` : `Activate ${of.name}`}
-        </a>
-        .
-      </p>
-    </div>
+    <Notice tone="warn">
+      <strong>Nothing goes out from it yet:</strong> its domain is{' '}
+      {of.is_active ? 'not verified' : 'not in use'}.{' '}
+      <a href={of.is_active ? href : `${href}?tab=settings`}>
+        {of.is_active ? `Publish the records of ${of.name}` : `Activate ${of.name}`}
+      </a>
+      .
+    </Notice>
   );
 }
 
 function Resting({ of }: { of: MailboxDetails }) {
   return (
-    <div class="notice warn">
-      <p>
-        <strong>It rests after {counted(of.failures, 'failure')} in a row</strong> and is tried again{' '}
-        <Time at={of.resting_until} />. Meanwhile another mailbox sends.
-      </p>
-    </div>
+    <Notice tone="warn">
+      <strong>It rests after {counted(of.failures, 'failure')} in a row</strong> and is tried again{' '}
+      <Time at={of.resting_until} />. Meanwhile another mailbox sends.
+    </Notice>
   );
 }
 
@@ -194,12 +184,10 @@ function InboxPanel({ of }: { of: NonNullable<MailboxDetails['inbox']> }) {
     <Panel title="Inbox" lead="Reports that arrive there are put to the mails that they are about.">
       <div class="stack">
         {of.last_error !== null && (
-          <div class="notice bad">
-            <p>
-              <strong>It could not be read</strong> <Time at={of.last_error_at} />:{' '}
-              <q class="said">{of.last_error}</q>
-            </p>
-          </div>
+          <Notice tone="bad">
+            <strong>It could not be read</strong> <Time at={of.last_error_at} />:{' '}
+            <q class="said">{of.last_error}</q>
+          </Notice>
         )}
         <Facts
           of={[

@@ -1,21 +1,15 @@
 /** The fields of a mailbox, for adding one and for changing it, and what was entered in them. */
 import { useState } from 'preact/hooks';
 import type { MailboxChanges, MailboxDetails, NewMailbox } from '../../api.generated.ts';
-import { CheckField, SelectField } from '../../components/fields.tsx';
+import { checks, Fields, number, optional, SelectField } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { OptionsField } from '../../components/options-field.tsx';
 import { Advanced } from '../../components/page.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { InboxFields, inboxIn } from './inbox-fields.tsx';
 import { newRelayIn, RelayFields, relayIn } from './relay-fields.tsx';
 
 type Purpose = MailboxDetails['for'][number];
-
-const PURPOSES: Readonly<Record<Purpose, readonly [label: string, hint: string]>> = {
-  transactional: ['Transactional mail', 'What somebody waits for: receipts, links to reset a password.'],
-  marketing: ['Marketing', 'What sequences and broadcasts send to the contacts of lists.'],
-};
 
 const OUTLETS = [
   {
@@ -43,6 +37,31 @@ const VERP = [
 
 const KEEP = 'Leave it as it is, *** and all, to keep its password.';
 
+const CAPS = {
+  daily_limit: number('Mails a day', {
+    hint: 'What your relay allows. Days are UTC; past it, another mailbox sends. Empty: no limit.',
+  }),
+  rate: optional('Rate', {
+    placeholder: '14/s',
+    hint: 'At most so many mails in any second, minute or hour: 14/s, 200/m or 1000/h. Empty: as fast as the relay takes them.',
+    is_mono: true,
+  }),
+};
+const RETURN_PATH = {
+  return_path: optional('Return path', {
+    type: 'email',
+    placeholder: 'bounces@mail.example.com',
+    hint: 'Where bounces go. Empty: to the address itself.',
+    is_mono: true,
+  }),
+};
+const FOR = {
+  for: checks<Purpose>('What goes out from it', [
+    ['transactional', 'Transactional mail', 'What somebody waits for: receipts, links to reset a password.'],
+    ['marketing', 'Marketing', 'What sequences and broadcasts send to the contacts of lists.'],
+  ]),
+};
+
 /** Another relay or inbox than before begins their fields anew. */
 export function MailboxFields(props: { of?: MailboxDetails; onOutlet?(outlet: OutletName): void }) {
   const { of, onOutlet } = props;
@@ -62,21 +81,7 @@ export function MailboxFields(props: { of?: MailboxDetails; onOutlet?(outlet: Ou
       />
       {outlet === 'relay' && <RelayFields key={of?.relay} relay={of?.relay} />}
       {outlet === 'url' && <RelayUrlField relay={of?.relay} />}
-      <fieldset class="field">
-        <legend class="field-label">What goes out from it</legend>
-        <div class="checks">
-          {Object.entries(PURPOSES).map(([purpose, [label, hint]]) => (
-            <CheckField
-              key={purpose}
-              name="for"
-              value={purpose}
-              label={label}
-              hint={hint}
-              is_checked={of ? of.for.some((each) => each === purpose) : purpose === 'transactional'}
-            />
-          ))}
-        </div>
-      </fieldset>
+      <Fields fields={FOR} of={of ?? { for: ['transactional'] }} />
       <FineFields of={of} />
     </>
   );
@@ -106,31 +111,9 @@ function FineFields({ of }: { of: MailboxDetails | undefined }) {
     (of.daily_limit !== null || of.rate !== null || of.return_path !== null || of.inbox !== null);
   return (
     <Advanced is_set={is_set}>
-      <TextField
-        name="daily_limit"
-        label="Mails a day"
-        type="number"
-        value={of?.daily_limit}
-        hint="What your relay allows. Days are UTC; past it, another mailbox sends. Empty: no limit."
-      />
-      <TextField
-        name="rate"
-        label="Rate"
-        value={of?.rate}
-        placeholder="14/s"
-        hint="At most so many mails in any second, minute or hour: 14/s, 200/m or 1000/h. Empty: as fast as the relay takes them."
-        is_mono
-      />
+      <Fields fields={CAPS} of={of} />
       <InboxFields key={of?.inbox?.address} inbox={of?.inbox?.address} />
-      <TextField
-        name="return_path"
-        label="Return path"
-        type="email"
-        value={of?.return_path}
-        placeholder="bounces@mail.example.com"
-        hint="Where bounces go. Empty: to the address itself."
-        is_mono
-      />
+      <Fields fields={RETURN_PATH} of={of} />
       <SelectField
         name="verp"
         label="A return path of its own for each mail (VERP)"
@@ -143,18 +126,12 @@ function FineFields({ of }: { of: MailboxDetails | undefined }) {
 
 /** What was entered of a new one: what is empty is left to the API. */
 export function readNew(entered: Entered): NewMailbox {
-  const daily_limit = entered.numberOrNull('daily_limit');
-  const return_path = entered.text('return_path');
   const inbox = inboxIn(entered, null);
-  const rate = entered.text('rate');
   const verp = entered.text('verp');
   return {
     address: entered.text('address'),
     ...outletIn(entered),
-    for: purposesIn(entered),
-    ...(daily_limit !== null && { daily_limit }),
-    ...(rate !== '' && { rate }),
-    ...(return_path !== '' && { return_path }),
+    ...entered.given({ ...FOR, ...CAPS, ...RETURN_PATH }),
     ...(inbox && { inbox }),
     ...(verp !== '' && { verp: verp === 'on' }),
   };
@@ -177,15 +154,7 @@ export function readChanges(entered: Entered, of: MailboxDetails): MailboxChange
     ...(outlet === 'capture' && of.kind !== 'capture' && { capture: true }),
     ...(relay !== null && relay !== of.relay && { relay }),
     ...(inbox !== undefined && { inbox }),
-    for: purposesIn(entered),
-    daily_limit: entered.numberOrNull('daily_limit'),
-    rate: entered.textOrNull('rate'),
-    return_path: entered.textOrNull('return_path'),
+    ...entered.read({ ...FOR, ...CAPS, ...RETURN_PATH }),
     ...(verp !== AS_IT_IS && { verp: verp === '' ? null : verp === 'on' }),
   };
-}
-
-function purposesIn(entered: Entered): Purpose[] {
-  const ticked = entered.all('for');
-  return (['transactional', 'marketing'] as const).filter((purpose) => ticked.includes(purpose));
 }

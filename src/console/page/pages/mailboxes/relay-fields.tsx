@@ -2,11 +2,9 @@
 import { useState } from 'preact/hooks';
 import type { NewMailbox, RelayCheck, RelayProvider } from '../../api.generated.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { SelectField } from '../../components/fields.tsx';
+import { choice, Fields, SelectField, secret, text } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { Advanced } from '../../components/page.tsx';
-import { SecretField } from '../../components/secret-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { useLoad } from '../../use-load.ts';
 
 type Tls = RelayProvider['tls'];
@@ -47,6 +45,23 @@ export function readRelay(address: string | null | undefined): RelayShown {
   };
 }
 
+const logIn = ({ host, has_password }: RelayShown) => ({
+  host: text('Host', {
+    placeholder: 'smtp.example.com',
+    hint: host.includes('REGION') ? 'Put the region of your account for REGION: eu-central-1.' : '',
+    is_mono: true,
+  }),
+  user: text('User', { is_mono: true }),
+  password: secret('Password', {
+    placeholder: has_password ? 'stored; left empty, it stays' : '',
+    hint: 'It is never shown again. A relay that asks for no log-in has neither.',
+  }),
+});
+const ends = ({ tls }: RelayShown) => ({
+  port: text('Port', { type: 'number', placeholder: tls === 'tls' ? '465' : '587' }),
+  tls: choice('Encryption', TLS, { hint: 'A password goes to no other machine without it.' }),
+});
+
 export function RelayFields({ relay }: { relay: string | null | undefined }) {
   const providers = useLoad('GET /relay-providers', {});
   // A provider that is chosen begins the fields anew, with what is known of it.
@@ -70,42 +85,13 @@ export function RelayFields({ relay }: { relay: string | null | undefined }) {
           ...(providers.data ?? []).map(({ name, label }) => [name, label] as const),
         ]}
       />
-      <TextField
-        key={`host ${turn}`}
-        name="relay.host"
-        label="Host"
-        value={begin.host}
-        placeholder="smtp.example.com"
-        hint={begin.host.includes('REGION') ? 'Put the region of your account for REGION: eu-central-1.' : ''}
-        is_mono
-      />
-      <TextField key={`user ${turn}`} name="relay.user" label="User" value={begin.user} is_mono />
-      <SecretField
-        key={`password ${turn}`}
-        name="relay.password"
-        label="Password"
-        placeholder={begin.has_password ? 'stored; left empty, it stays' : ''}
-        hint="It is never shown again. A relay that asks for no log-in has neither."
-      />
+      <Fields key={`log-in ${turn}`} fields={logIn(begin)} of={begin} prefix="relay." />
       <Advanced
         key={`ends ${turn}`}
         title="Port and encryption"
         is_set={!USUAL.includes(`${begin.tls} ${begin.port}`)}
       >
-        <TextField
-          name="relay.port"
-          label="Port"
-          type="number"
-          value={begin.port}
-          placeholder={begin.tls === 'tls' ? '465' : '587'}
-        />
-        <SelectField
-          name="relay.tls"
-          label="Encryption"
-          choices={TLS}
-          value={begin.tls}
-          hint="A password goes to no other machine without it."
-        />
+        <Fields fields={ends(begin)} of={begin} prefix="relay." />
       </Advanced>
     </>
   );
@@ -120,25 +106,18 @@ function isOf(pattern: string, host: string): boolean {
 /** The parts that were entered, where they are others than those that are there; null where none is. */
 export function relayIn(entered: Entered, relay: string | null | undefined) {
   const before = readRelay(relay);
-  const [host, user] = [entered.text('relay.host'), entered.textOrNull('relay.user')];
-  const port = entered.numberOrNull('relay.port');
-  const password = entered.exact('relay.password').replace(/\n$/, '');
-  const tls = TLS.find(([each]) => each === entered.text('relay.tls'))?.[0] ?? 'required';
-  const is_same =
-    host === before.host &&
-    String(port ?? '') === before.port &&
-    (user ?? '') === before.user &&
-    tls === before.tls;
-  if (relay && is_same && password === '') return null;
+  const { host, user, port, tls, password } = entered.read({ ...logIn(before), ...ends(before) }, 'relay.');
+  const is_same = host === before.host && user === before.user && port === before.port && tls === before.tls;
+  if (relay && is_same && password === null) return null;
   // An empty port is the usual one, also where another one is stored.
   const usual = before.port === '' ? null : tls === 'tls' ? 465 : 587;
-  const sent_port = port ?? usual;
+  const sent_port = port === '' ? usual : Number(port);
   return {
     host,
-    user,
+    user: user || null,
     tls,
     ...(sent_port !== null && { port: sent_port }),
-    ...(password !== '' && { password }),
+    ...(password !== null && { password }),
   };
 }
 

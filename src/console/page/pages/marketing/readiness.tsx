@@ -1,6 +1,6 @@
 /** What sequences and broadcasts need of the settings and mailboxes before they can go out: what is there, and what is missing. */
 import type { DnsCheck, MarketingSettings } from '../../api.generated.ts';
-import { Loaded, Panel } from '../../components/page.tsx';
+import { Loaded, Notice, Panel } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import type { Load } from '../../use-load.ts';
 import { LACKS } from './lacking.tsx';
@@ -38,9 +38,9 @@ export function Readiness({ load }: { load: Load<MarketingSettings> }) {
           return (
             <div class="stack-small">
               {missing.length === 0 ? (
-                <div class="notice good">
-                  <p>Nothing is missing here: a sequence or broadcast that is complete can go out.</p>
-                </div>
+                <Notice tone="good">
+                  Nothing is missing here: a sequence or broadcast that is complete can go out.
+                </Notice>
               ) : (
                 <div class="notice warn">
                   <p>Before a sequence can be activated, or a broadcast sent:</p>

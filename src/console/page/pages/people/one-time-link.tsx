@@ -1,8 +1,10 @@
 /** The link by which somebody sets their password: mailed to them, or shown to who is to give it to them. */
+
 import type { PersonMade } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { CheckField } from '../../components/fields.tsx';
 import { SecretOnce } from '../../components/masked-secret.tsx';
+import { Notice } from '../../components/page.tsx';
 import { useAll } from '../../use-load.ts';
 
 /** Whether the default domain has a mailbox that sends. */
@@ -46,12 +48,10 @@ export function LinkOf({ made: { link, sent, words, email } }: { made: PersonMad
       </SecretOnce>
     );
   return (
-    <div class={`notice ${sent ? 'good' : 'bad'}`} role="status">
-      <p>
-        {sent
-          ? `The invitation is on its way to ${email}. Its link is good once, for 24 hours.`
-          : `The mail to ${email} was not taken: ${words} Reset their password for a new link.`}
-      </p>
-    </div>
+    <Notice tone={sent ? 'good' : 'bad'} role="status">
+      {sent
+        ? `The invitation is on its way to ${email}. Its link is good once, for 24 hours.`
+        : `The mail to ${email} was not taken: ${words} Reset their password for a new link.`}
+    </Notice>
   );
 }

@@ -1,4 +1,5 @@
 /** What happened in a project lately: what failed last, who came to a list last, and when its keys were used. */
+import type { ComponentChildren } from 'preact';
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
 import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
@@ -15,26 +16,16 @@ export function LastErrors({ slug, activity }: { slug: string; activity: Activit
       {last_errors.length === 0 ? (
         <p class="muted">No mail of this project has failed or come back.</p>
       ) : (
-        <table aria-label="What failed last">
-          <tbody>
-            {last_errors.map(({ email_id, to: address, status, error, at }) => (
-              <tr key={email_id}>
-                <td>
-                  <a class="row-link" href={hrefOf(to`/projects/${slug}/emails/${email_id}`)}>
-                    {address}
-                  </a>
-                  <span class="cell-note">{error}</span>
-                </td>
-                <td class="number">
-                  <Status of={status} />
-                  <span class="cell-note">
-                    <Time at={at} />
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Lines
+          label="What failed last"
+          of={last_errors.map(({ email_id, to: address, status, error, at }) => ({
+            href: to`/projects/${slug}/emails/${email_id}`,
+            title: address,
+            note: <span class="cell-note">{error}</span>,
+            status: <Status of={status} />,
+            when: <Time at={at} />,
+          }))}
+        />
       )}
     </Panel>
   );
@@ -49,26 +40,16 @@ export function SignUps({ slug, activity: { sign_ups } }: { slug: string; activi
       actions={<a href={hrefOf(to`/projects/${slug}/contacts`)}>All contacts</a>}
       flush
     >
-      <table aria-label="Who came last">
-        <tbody>
-          {sign_ups.map(({ contact, email, list, status, at }) => (
-            <tr key={contact}>
-              <td>
-                <a class="row-link" href={hrefOf(to`/projects/${slug}/contacts/${contact}`)}>
-                  {email}
-                </a>
-                <span class="cell-note">{list}</span>
-              </td>
-              <td class="number">
-                <Status of={status} />
-                <span class="cell-note">
-                  <Time at={at} />
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Lines
+        label="Who came last"
+        of={sign_ups.map(({ contact, email, list, status, at }) => ({
+          href: to`/projects/${slug}/contacts/${contact}`,
+          title: email,
+          note: <span class="cell-note">{list}</span>,
+          status: <Status of={status} />,
+          when: <Time at={at} />,
+        }))}
+      />
     </Panel>
   );
 }
@@ -77,32 +58,54 @@ export function KeysInUse({ project, activity }: { project: ProjectWithKeys; act
   const { slug, api_keys } = project;
   return (
     <Panel title="Keys" actions={<a href={hrefOf(to`/projects/${slug}/keys`)}>All keys</a>} flush>
-      <table aria-label="Keys">
-        <tbody>
-          {activity.keys.slice(0, MAX_KEYS).map(({ id, name, last_used_at }) => {
-            const key = api_keys.find((each) => each.id === id);
-            return (
-              <tr key={id}>
-                <td>
-                  <a class="row-link" href={hrefOf(to`/projects/${slug}/keys/${id}`)}>
-                    {name}
-                  </a>
-                  {key && <code class="cell-note">{key.key_prefix}…</code>}
-                </td>
-                <td class="number">
-                  {key?.is_active === false && <Status of="inactive" />}
-                  <span class="cell-note">
-                    {last_used_at === null ? 'not used yet' : <Time at={last_used_at} />}
-                  </span>
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Lines
+        label="Keys"
+        of={activity.keys.slice(0, MAX_KEYS).map(({ id, name, last_used_at }) => {
+          const key = api_keys.find((each) => each.id === id);
+          return {
+            href: to`/projects/${slug}/keys/${id}`,
+            title: name,
+            note: key && <code class="cell-note">{key.key_prefix}…</code>,
+            status: key?.is_active === false && <Status of="inactive" />,
+            when: last_used_at === null ? 'not used yet' : <Time at={last_used_at} />,
+          };
+        })}
+      />
       {activity.keys.length > MAX_KEYS && (
         <p class="table-foot">{counted(api_keys.length - MAX_KEYS, 'further key')}</p>
       )}
     </Panel>
+  );
+}
+
+interface Line {
+  /** A path below /console. */
+  href: string;
+  title: string;
+  note: ComponentChildren;
+  status: ComponentChildren;
+  when: ComponentChildren;
+}
+
+function Lines({ label, of }: { label: string; of: readonly Line[] }) {
+  return (
+    <table aria-label={label}>
+      <tbody>
+        {of.map(({ href, title, note, status, when }) => (
+          <tr key={href}>
+            <td>
+              <a class="row-link" href={hrefOf(href)}>
+                {title}
+              </a>
+              {note}
+            </td>
+            <td class="number">
+              {status}
+              <span class="cell-note">{when}</span>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -2,7 +2,7 @@
 import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { isUnsaved } from '../../components/ask-first.tsx';
-import { Loaded, Panel } from '../../components/page.tsx';
+import { Loaded, Notice, Panel } from '../../components/page.tsx';
 import { WithTimes } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
@@ -86,31 +86,25 @@ function Paused({ path, of }: SequencePartProps) {
     );
   if (of.pause_reason === 'moved')
     return (
-      <div class="notice warn">
-        <p>
-          <strong>Paused, as its project moved to another Satchel or came from one.</strong> Once the project
-          is active here, resume it: delays run on, and what fell due meanwhile is sent then.
-        </p>
-      </div>
+      <Notice tone="warn">
+        <strong>Paused, as its project moved to another Satchel or came from one.</strong> Once the project is
+        active here, resume it: delays run on, and what fell due meanwhile is sent then.
+      </Notice>
     );
   if (of.pause_reason === 'restored')
     return (
-      <div class="notice warn">
-        <p>
-          <strong>Paused by a restore: what was due may have gone out since the backup was made.</strong>{' '}
-          Resume it to have all of that sent now. Home lets go all that the restore holds, or drops what was
-          due before it.
-        </p>
-      </div>
+      <Notice tone="warn">
+        <strong>Paused by a restore: what was due may have gone out since the backup was made.</strong> Resume
+        it to have all of that sent now. Home lets go all that the restore holds, or drops what was due before
+        it.
+      </Notice>
     );
   if (of.pause_reason !== 'bounce_threshold')
     return (
-      <div class="notice warn">
-        <p>
-          <strong>Paused by hand.</strong> Nothing is sent. Delays run on, and what falls due meanwhile is
-          sent when it is resumed.
-        </p>
-      </div>
+      <Notice tone="warn">
+        <strong>Paused by hand.</strong> Nothing is sent. Delays run on, and what falls due meanwhile is sent
+        when it is resumed.
+      </Notice>
     );
   const list = `${hrefOf(to`/projects/${path.project}/lists/${of.list}`)}?status=bounced`;
   return (

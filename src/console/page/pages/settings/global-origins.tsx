@@ -1,8 +1,10 @@
 /** Origins that every restricted key accepts. */
+
 import { useState } from 'preact/hooks';
 import type { GlobalOrigin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Table } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -69,27 +71,27 @@ function List({ origins, onChange }: { origins: readonly GlobalOrigin[]; onChang
       </Empty>
     );
   return (
-    <table class="table-cards" aria-label="Global origins">
-      <thead>
-        <tr>
-          <th scope="col">Origin</th>
-          <th scope="col">Kind</th>
-          <th scope="col">Note</th>
-          <th scope="col" class="number">
-            Change
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {origins.map((origin) => (
-          <Row key={origin.id} of={origin} onChange={onChange} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label="Global origins"
+      rows={origins}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: 'Origin', cell: ({ value }) => <code>{value}</code> },
+        {
+          title: 'Kind',
+          cell: ({ type }) => <Badge>{ORIGIN_TYPES.find(([each]) => each === type)?.[1] ?? type}</Badge>,
+        },
+        {
+          title: 'Note',
+          cell: ({ note }) => <span class="said">{note ?? <span class="muted">—</span>}</span>,
+        },
+        { title: 'Change', is_number: true, cell: (origin) => <Remove of={origin} onChange={onChange} /> },
+      ]}
+    />
   );
 }
 
-function Row({ of, onChange }: { of: GlobalOrigin; onChange(): void }) {
+function Remove({ of, onChange }: { of: GlobalOrigin; onChange(): void }) {
   const remove = async (): Promise<void> => {
     const removed = await call('DELETE /global-origins/{origin}', { path: { origin: of.id } });
     const keys = counted(removed.restricted_keys, 'restricted key');
@@ -97,26 +99,11 @@ function Row({ of, onChange }: { of: GlobalOrigin; onChange(): void }) {
     onChange();
   };
   return (
-    <tr>
-      <td>
-        <code>{of.value}</code>
-      </td>
-      <td data-label="Kind">
-        <span>
-          <Badge>{ORIGIN_TYPES.find(([type]) => type === of.type)?.[1] ?? of.type}</Badge>
-        </span>
-      </td>
-      <td data-label="Note">
-        <span class="said">{of.note ?? <span class="muted">—</span>}</span>
-      </td>
-      <td class="number" data-label="Change">
-        <ConfirmByName title="Remove" name={of.value} act={remove} is_small>
-          <p>
-            <code>{of.value}</code> is then accepted only by keys that have it among their own origins. Others
-            refuse it from the next request on.
-          </p>
-        </ConfirmByName>
-      </td>
-    </tr>
+    <ConfirmByName title="Remove" name={of.value} act={remove} is_small>
+      <p>
+        <code>{of.value}</code> is then accepted only by keys that have it among their own origins. Others
+        refuse it from the next request on.
+      </p>
+    </ConfirmByName>
   );
 }

@@ -4,7 +4,7 @@ import type { RevealedVault } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
+import { Command, CopyButton } from '../../components/copy-button.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Panel } from '../../components/page.tsx';
 import { saveFile } from '../../save-file.ts';
@@ -91,19 +91,10 @@ export function EnvFiles({ project }: { project: string }) {
         )}
         <div>
           <p class="muted">Where the app runs, the command line does the same without anybody seeing it:</p>
-          <Command text={`satchel vault env --project ${project} --target ${target} > .env`} />
+          <Command of={`satchel vault env --project ${project} --target ${target} > .env`} />
         </div>
       </div>
     </Panel>
-  );
-}
-
-function Command({ text }: { text: string }) {
-  return (
-    <p class="command">
-      <code>{text}</code>
-      <CopyButton text={text} label="Copy the command" />
-    </p>
   );
 }
 
