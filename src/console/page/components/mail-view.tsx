@@ -1,8 +1,8 @@
 /** A mail as its readers see it: HTML in light, dark and on a telephone; the text part; and whatever else belongs beside them. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Choice, type Scheme, SchemeChoice } from './choice.tsx';
 import { PreviewFrame } from './preview-frame.tsx';
+import { Choice, type Scheme, SchemeChoice } from './tabs.tsx';
 
 export interface MailViewProps {
   /** Of the frame, for those who hear it. */

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { encode } from 'uqr';
 import { call } from '../../api.ts';
+import { saveFile } from '../../components/button-link.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Fields, password, text } from '../../components/fields.tsx';
@@ -10,7 +11,6 @@ import { Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
-import { saveFile } from '../../save-file.ts';
 import { loadSession, person } from '../../session.ts';
 
 export function SecondStepPanel({ is_on, codes_left }: { is_on: boolean; codes_left: number }) {

@@ -2,8 +2,7 @@
 import type { AuditEvent } from '../../api.generated.ts';
 import { isObject } from '../../api.ts';
 import { DataTable } from '../../components/data-table.tsx';
-import { DateFilter } from '../../components/date-filter.tsx';
-import { Filters, SearchFilter } from '../../components/filters.tsx';
+import { DateFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Empty } from '../../components/page.tsx';
 import { Time, WithTimes } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';

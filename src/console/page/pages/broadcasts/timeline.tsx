@@ -1,8 +1,6 @@
 /** When a broadcast was sent, clicked and opened: by the hour for two days, then by the day. */
-
 import type { Answer } from '../../api.ts';
 import { Bars } from '../../components/bars.tsx';
-import { Table } from '../../components/data-table.tsx';
 import { Loaded, Panel } from '../../components/page.tsx';
 import { Count } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
@@ -93,19 +91,32 @@ function Drawn({ of, has_opens }: { of: readonly Point[]; has_opens: boolean }) 
       <details class="more">
         <summary>The same in numbers</summary>
         <div class="sunken-table">
-          <Table
-            label="When it was sent, clicked and opened"
-            rows={of.filter((each) => each.sent + each.clicked + each.opened + each.opened_by_machine > 0)}
-            keyOf={({ at }) => at}
-            columns={[
-              { title: 'From', cell: tellPoint },
-              ...shown.map(([title, name]) => ({
-                title,
-                is_number: true,
-                cell: (point: Point) => <Count of={point[name]} />,
-              })),
-            ]}
-          />
+          <table aria-label="When it was sent, clicked and opened">
+            <thead>
+              <tr>
+                <th scope="col">From</th>
+                {shown.map(([label]) => (
+                  <th key={label} scope="col" class="number">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {of
+                .filter((point) => point.sent + point.clicked + point.opened + point.opened_by_machine > 0)
+                .map((point) => (
+                  <tr key={point.at}>
+                    <th scope="row">{tellPoint(point)}</th>
+                    {shown.map(([label, name]) => (
+                      <td key={label} class="number">
+                        <Count of={point[name]} />
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+            </tbody>
+          </table>
         </div>
       </details>
     </div>

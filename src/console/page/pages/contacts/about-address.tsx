@@ -1,11 +1,11 @@
 /** What a project holds about one address, on lists or not: given out to whoever asks, and forgotten. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { saveFile } from '../../components/button-link.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { inWords } from '../../components/in-labels.ts';
 import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
-import { saveFile } from '../../save-file.ts';
 
 export function AboutAddress(props: { project: string; email: string; onForget(): void }) {
   const { project, email, onForget } = props;

@@ -1,6 +1,6 @@
 /** What a condition asks for: typed, or chosen of what there is on the list, with how many have it. */
 import { useId } from 'preact/hooks';
-import { dayOf, momentOf } from '../../components/date-filter.tsx';
+import { dayOf, momentOf } from '../../components/filters.tsx';
 import { useAll, useLoad } from '../../use-load.ts';
 import { type Kind, type Row, STATUSES, textOf, wordsOf } from './filter.ts';
 

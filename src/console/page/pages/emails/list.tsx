@@ -2,8 +2,7 @@
 import type { Email } from '../../api.generated.ts';
 import { ButtonLink, FileLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { DateFilter } from '../../components/date-filter.tsx';
-import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { ChoiceFilter, DateFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Empty, PageHeader } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';

@@ -1,8 +1,8 @@
 /** Mail by hour or day: drawn once there is a line to draw, told in words before. */
 import { Chart, type Series } from '../../components/chart.tsx';
-import { Choice } from '../../components/choice.tsx';
 import { Empty, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
+import { Choice } from '../../components/tabs.tsx';
 import { setQuery, useQuery } from '../../router.ts';
 
 export interface MailMoment {

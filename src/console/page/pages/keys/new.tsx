@@ -13,8 +13,8 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { callAll } from '../../use-load.ts';
 import { abilitiesOf, permissionsOf } from './abilities.ts';
-import { curlThatTries } from './curl-lines.ts';
 import { askAboutOrigins, KeyFields, LIMITS, NAME, ORIGINS, TEST } from './key-fields.tsx';
+import { curlThatTries } from './key-secret.tsx';
 import { tellOfOrigin } from './origin-fields.tsx';
 
 export default function NewKeyPage({ params }: PageProps<'project'>) {

@@ -1,14 +1,13 @@
 /** What strangers see, beside the settings that make it and as they are typed: each public page and mail, in each language. */
-
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { PagesPreview, PagesPreviewRequest } from '../../api.generated.ts';
 import type { ApiError } from '../../api.ts';
-import { Choice, type Scheme, SchemeChoice } from '../../components/choice.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Entered } from '../../components/form.tsx';
 import { PreviewFrame } from '../../components/preview-frame.tsx';
 import { remedyOf, tellRefusal } from '../../components/refusal.ts';
+import { Choice, type Scheme, SchemeChoice } from '../../components/tabs.tsx';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
 import { LANGUAGES } from '../lists/languages.ts';

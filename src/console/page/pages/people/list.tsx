@@ -3,12 +3,13 @@ import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Empty, PageHeader } from '../../components/page.tsx';
+import { counted } from '../../components/quantity.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useList } from '../../use-load.ts';
-import { RoleOf } from './role-cells.tsx';
+import { type Holder, tellRole } from './roles.ts';
 
 export default function PeoplePage() {
   const list = useList('GET /people', {});
@@ -63,6 +64,30 @@ export default function PeoplePage() {
           </Empty>
         }
       />
+    </>
+  );
+}
+
+interface Scope {
+  all_projects: boolean;
+  projects?: readonly { name: string }[];
+}
+
+/** "Works in projects", and below it "Shop and Bakery". */
+export function RoleOf({ of }: { of: Holder & Scope }) {
+  const { all_projects, projects = [] } = of;
+  const names = projects.map(({ name }) => name);
+  const where = all_projects
+    ? 'all projects'
+    : names.length > 2
+      ? counted(names.length, 'project')
+      : names.join(' and ') || 'no project';
+  return (
+    <>
+      {tellRole(of)}
+      <span class="cell-note" title={names.join(', ')}>
+        {where}
+      </span>
     </>
   );
 }

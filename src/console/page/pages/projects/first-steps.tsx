@@ -7,7 +7,7 @@ import { type Step, Steps } from '../../components/steps.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { serverNow } from '../../time.ts';
-import { curlThatSends, curlThatStores } from '../keys/curl-lines.ts';
+import { curlThatSends, curlThatStores } from '../keys/key-secret.tsx';
 
 /** Whoever has gone without one of them for so long does without it. No more than the shown days tell of. */
 const NEW_MS = 6 * 86_400_000;

@@ -12,7 +12,7 @@ import { toast } from '../../components/toast.tsx';
 import { hrefOf } from '../../router.ts';
 import { serverNow } from '../../time.ts';
 import { useList } from '../../use-load.ts';
-import { RoleOf } from '../people/role-cells.tsx';
+import { RoleOf } from '../people/list.tsx';
 
 function stateOf({ revoked_at, expires_at }: Token): 'revoked' | 'expired' | 'active' {
   if (revoked_at) return 'revoked';

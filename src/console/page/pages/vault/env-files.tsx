@@ -4,10 +4,10 @@ import type { RevealedVault } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { saveFile } from '../../components/button-link.tsx';
 import { Command, CopyButton } from '../../components/copy-button.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Panel } from '../../components/page.tsx';
-import { saveFile } from '../../save-file.ts';
 import { useRevealed } from '../../use-revealed.ts';
 
 const TARGETS = [

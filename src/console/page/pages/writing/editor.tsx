@@ -2,10 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { call, uploadFile } from '../../api.ts';
-import { Choice } from '../../components/choice.tsx';
 import { CodeEditor, type EditorHandle } from '../../components/code-editor.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Panel } from '../../components/page.tsx';
+import { Choice } from '../../components/tabs.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { type Language, MARKS } from './language.ts';

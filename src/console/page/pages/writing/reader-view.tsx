@@ -1,12 +1,12 @@
 /** What a reader sees of a mail while it is written, with the values of whoever is chosen, and what is wrong with it. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api.ts';
-import { Choice } from '../../components/choice.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { MailView } from '../../components/mail-view.tsx';
 import { Panel } from '../../components/page.tsx';
+import { Choice } from '../../components/tabs.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useAll, useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
