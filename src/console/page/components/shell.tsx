@@ -5,13 +5,14 @@ import { may } from '../capabilities.ts';
 import { hrefOf, usePath } from '../router.ts';
 import { chooseTheme, type Theme, theme } from '../theme.ts';
 import { useLoad } from '../use-load.ts';
-import { AccountMenu } from './account-menu.tsx';
 import { ButtonLink } from './button-link.tsx';
+import { leave } from './commands.ts';
 import { Icon } from './icon.tsx';
 import { KeysHelp } from './keys-help.tsx';
 import { findPage, PageView } from './page-view.tsx';
 import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
+import { useMenu } from './use-menu.ts';
 
 /** The project that is looked at; null until it is known. */
 function useProject(ref: string | null): ProjectWithKeys | null {
@@ -139,5 +140,34 @@ export function ThemeToggle() {
     >
       <Icon name={ICONS[now]} size={18} />
     </button>
+  );
+}
+
+/** Who is signed in, and the way out. */
+export function AccountMenu({ person }: { person: SignedIn }) {
+  const menu = useMenu();
+  const name = person.name || person.email;
+  return (
+    <details class="menu" ref={menu}>
+      <summary aria-label={`Account of ${name}`}>
+        <span class="avatar" aria-hidden="true">
+          {[...name][0]?.toUpperCase()}
+        </span>
+      </summary>
+      <div class="menu-panel">
+        <p class="menu-head">
+          <strong>{name}</strong>
+          <span class="muted">{person.email}</span>
+          {person.read_only && <span class="muted">Read-only</span>}
+        </p>
+        {findPage('/account') && <a href={hrefOf('/account')}>Account and security</a>}
+        <a href="/docs" target="_blank" rel="noreferrer">
+          API documentation
+        </a>
+        <button type="button" onClick={leave}>
+          Sign out
+        </button>
+      </div>
+    </details>
   );
 }

@@ -1,6 +1,9 @@
 /** One backup: how its making goes, what is in it; verifying, downloading and deleting it. */
+
+import { useState } from 'preact/hooks';
 import type { Backup, Job } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { FileLink } from '../../components/button-link.tsx';
 import { Ending } from '../../components/confirm-by-name.tsx';
 import { Command } from '../../components/copy-button.tsx';
@@ -12,7 +15,6 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { Verify } from './verify.tsx';
 
 const REFRESH_MS = 1000;
 
@@ -180,6 +182,39 @@ export function GoingBack({ directory, name, title }: { directory: string; name:
       lead="On the machine, with the server stopped, and the master key where it is now. What is there is kept in a folder beside; what would go out by itself waits until you let it go."
     >
       <Command of={`satchel restore ${word} --yes`} />
+    </Panel>
+  );
+}
+
+/** Verifying a backup: all of it is read, and restored to a scratch place. */
+export function Verify({ of }: { of: Backup }) {
+  const [result, setResult] = useState<{ ok: boolean; findings: readonly string[] } | null>(null);
+  const verify = async (): Promise<void> => {
+    setResult(null);
+    setResult(await call('POST /backups/{backup}/verify', { path: { backup: of.name } }));
+  };
+  return (
+    <Panel
+      title="Verify"
+      lead="Reads all of it, restores it to a scratch place and checks that. It takes minutes where much is stored; stay on this page for the answer."
+    >
+      <div class="stack">
+        {result && (
+          <div class={`notice ${result.ok ? 'good' : 'bad'}`} role="status">
+            <p>
+              <strong>{result.ok ? 'The backup is sound.' : 'The backup is not sound.'}</strong>
+            </p>
+            {result.findings.map((finding) => (
+              <p key={finding} class="said">
+                {finding}
+              </p>
+            ))}
+          </div>
+        )}
+        <div>
+          <ActionButton act={verify}>Verify</ActionButton>
+        </div>
+      </div>
     </Panel>
   );
 }

@@ -13,13 +13,12 @@ import { useLoad } from '../../use-load.ts';
 import { AbResults } from './ab-results.tsx';
 import { About } from './about.tsx';
 import { BeforeItGoes } from './before-it-goes.tsx';
-import { Links } from './links.tsx';
 import { Mail } from './mail.tsx';
 import { askAboutBroadcast, type BroadcastPartProps, BroadcastStatus, isPlanned } from './part.tsx';
 import { Paused } from './paused.tsx';
 import { Recipients } from './recipients.tsx';
 import { Timeline } from './timeline.tsx';
-import { Totals } from './totals.tsx';
+import { Links, Totals } from './totals.tsx';
 
 const PLAN = { overview: 'Overview', about: 'About' } as const;
 const TABS = { overview: 'Overview', recipients: 'Recipients', mail: 'Mail', about: 'About' } as const;

@@ -1,4 +1,7 @@
 /** The numbers of a broadcast: how far it is, what became of its mails, and who was left out. */
+
+import type { Broadcast } from '../../api.generated.ts';
+import { Table } from '../../components/data-table.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Count, counted, tellShare } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
@@ -81,5 +84,29 @@ function Progress({ of, ended }: { of: BroadcastPartProps['of']; ended: number }
         )}
       </p>
     </div>
+  );
+}
+
+/** Where the links of a broadcast's mail lead, and who followed them. */
+export function Links({ of: { links, stats } }: { of: Broadcast }) {
+  if (links.length === 0) return null;
+  return (
+    <Panel flush title="Links" lead="Scanners of mail programs are not counted.">
+      <Table
+        label="Links"
+        rows={links.toSorted((a, b) => b.people - a.people)}
+        keyOf={({ url }) => url}
+        columns={[
+          { title: 'Link', cell: ({ url }) => <span class="any-break">{url}</span> },
+          { title: 'People', is_number: true, cell: ({ people }) => <Count of={people} /> },
+          {
+            title: 'Of those who got it',
+            is_number: true,
+            cell: ({ people }) => tellShare(people, stats.sent) || '—',
+          },
+          { title: 'Clicks', is_number: true, cell: ({ clicks }) => <Count of={clicks} /> },
+        ]}
+      />
+    </Panel>
   );
 }

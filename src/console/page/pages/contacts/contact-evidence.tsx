@@ -1,10 +1,9 @@
 /** Where a contact came from, and why it may be mailed. */
-import type { Contact } from '../../api.generated.ts';
+import type { Contact, ContactList } from '../../api.generated.ts';
 import { Facts, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { CONSENT_BASES, readBasis } from './consent-bases.ts';
 
 export function ContactEvidence({ project, contact }: { project: string; contact: Contact }) {
   const list = useLoad('GET /projects/{project}/email-lists/{list}', {
@@ -33,4 +32,20 @@ export function ContactEvidence({ project, contact }: { project: string; contact
       />
     </Panel>
   );
+}
+
+/** Why somebody may be mailed, in words. */
+export type ConsentBasis = NonNullable<ContactList['default_consent_basis']>;
+
+export const CONSENT_BASES: Readonly<Record<ConsentBasis, string>> = {
+  consent: 'Consent',
+  double_opt_in: 'Double opt-in',
+  contract: 'Contract',
+  legitimate_interest: 'Legitimate interest',
+  existing_customer: 'Existing customer',
+};
+
+/** What was chosen, or null where nothing was. */
+export function readBasis(chosen: string): ConsentBasis | null {
+  return Object.hasOwn(CONSENT_BASES, chosen) ? (chosen as ConsentBasis) : null;
 }

@@ -1,11 +1,15 @@
 /** The table of a list's contacts with its filters; tagging those that were picked or that match, and saving these as a table. */
+
+import { useState } from 'preact/hooks';
 import type { Contact, ContactFilter, ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink, FileLink } from '../../components/button-link.tsx';
 import { ChosenBar, useChosen } from '../../components/chosen.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { Form } from '../../components/form.tsx';
 import { Empty } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Badge, Status } from '../../components/status.tsx';
@@ -13,8 +17,9 @@ import { Time } from '../../components/time.tsx';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
 import { useAll, useList, useLoad } from '../../use-load.ts';
 import { BulkTag } from './bulk-tag.tsx';
-import { filterIn, queryOf, STATUSES } from './filter.ts';
-import { FilterButton } from './filter-button.tsx';
+import { addressOf, filterIn, queryOf, STATUSES } from './filter.ts';
+import { FilterRows } from './filter-rows.tsx';
+import { Matching } from './matching.tsx';
 
 /** More of them make a row too high to read. */
 const TAGS_SHOWN = 4;
@@ -192,5 +197,34 @@ function NoContacts({ project, list }: { project: string; list: ContactList }) {
         </>
       )}
     </Empty>
+  );
+}
+
+/** Builds the filter of a list's contacts, which stands in the address beside what is searched for. */
+export function FilterButton({ path }: { path: { project: string; list: string } }) {
+  const now = filterIn(useQuery());
+  const [built, setBuilt] = useState<ContactFilter | null>(null);
+  const close = (): void => setBuilt(null);
+  const show = async (): Promise<void> => {
+    // What is no filter is told here, beside its field.
+    const query = { ...queryOf(built ?? {}), per_page: 1 };
+    await call('GET /projects/{project}/email-lists/{list}/contacts', { path, query });
+    setQuery(addressOf(built ?? {}));
+    close();
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setBuilt(now)}>
+        Conditions
+      </button>
+      {built && (
+        <Dialog title="Who is shown" onClose={close} is_wide>
+          <Form is_fleeting is_for_readers submit="Show them" onSubmit={show} onCancel={close}>
+            <FilterRows list={path} of={now} onChange={setBuilt} />
+            <Matching {...path} filter={built} />
+          </Form>
+        </Dialog>
+      )}
+    </>
   );
 }

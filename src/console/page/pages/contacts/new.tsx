@@ -9,7 +9,7 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { CONSENT_BASES } from './consent-bases.ts';
+import { CONSENT_BASES } from './contact-evidence.tsx';
 
 export default function NewContactPage({ params }: PageProps<'project'>) {
   const list = useQuery().get('list');

@@ -3,12 +3,12 @@ import type { EmailStory } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { EmailContent } from './email-content.tsx';
 import { EmailFacts, MailStatus } from './email-facts.tsx';
-import { EmailReplies } from './email-replies.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** A mail on its way is looked at again this often. */
@@ -74,4 +74,33 @@ function Acts(props: { path: { project: string; id: string }; email: EmailStory;
       </ActionButton>
     );
   return null;
+}
+
+/** The newest ones; few mails have more. */
+const SHOWN = 20;
+
+export function EmailReplies({ path }: { path: { project: string; id: string } }) {
+  const load = useLoad('GET /projects/{project}/emails/{id}/replies', { path, query: { per_page: SHOWN } });
+  return (
+    <Panel title="Replies" lead="What came to the inbox of its mailbox. Anybody may write any name there.">
+      <Loaded load={load}>
+        {({ data: replies }) => (
+          <div class="stack">
+            {replies.length === 0 && <p class="muted">They are no longer kept.</p>}
+            {replies.map(({ from, subject, text, received_at }, index) => (
+              <article key={index}>
+                <p>
+                  <strong>{from}</strong>: {subject || '(no subject)'}{' '}
+                  <span class="muted">
+                    <Time at={received_at} />
+                  </span>
+                </p>
+                <p class="timeline-words">{text || '(no text)'}</p>
+              </article>
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </Panel>
+  );
 }

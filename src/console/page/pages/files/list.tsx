@@ -1,5 +1,5 @@
 /** The files of a project: found by name, uploaded by a button or by dropping them on the page. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
@@ -20,7 +20,6 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-load.ts';
 import { UploadDialog } from './upload-dialog.tsx';
-import { useFileDrop } from './use-file-drop.ts';
 
 export default function FilesPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/objects', { path: params }, { filters: ['q', 'visibility'] });
@@ -151,4 +150,37 @@ function ActsOnPicked({ project, picked }: { project: string; picked: Chosen<Obj
 
 export function Visibility({ of }: { of: 'public' | 'private' }) {
   return <Status of={of} tone={of === 'public' ? 'warn' : 'neutral'} />;
+}
+
+/** Whether files are held over the page; `onDrop` is given those that are dropped. */
+export function useFileDrop(onDrop: (files: readonly File[]) => void): boolean {
+  const [is_over, setOver] = useState(false);
+  const latest = useRef(onDrop);
+  latest.current = onDrop;
+  useEffect(() => {
+    const over = (event: DragEvent): void => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    // The page is left where there is nothing that is gone to.
+    const leave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const drop = (event: DragEvent): void => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      setOver(false);
+      latest.current([...event.dataTransfer.files]);
+    };
+    document.addEventListener('dragover', over);
+    document.addEventListener('dragleave', leave);
+    document.addEventListener('drop', drop);
+    return () => {
+      document.removeEventListener('dragover', over);
+      document.removeEventListener('dragleave', leave);
+      document.removeEventListener('drop', drop);
+    };
+  }, []);
+  return is_over;
 }

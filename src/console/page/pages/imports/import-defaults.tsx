@@ -1,10 +1,9 @@
 /** What rows get that do not say otherwise. The names of the fields are the API's own, so that its errors find them. */
-
 import type { ContactList, Import, NewImport } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { choiceOrNone, Fields, lines, optional } from '../../components/fields.tsx';
 import type { Entered } from '../../components/form.tsx';
-import { CONSENT_BASES, readBasis } from '../contacts/consent-bases.ts';
+import { CONSENT_BASES, readBasis } from '../contacts/contact-evidence.tsx';
 
 const fieldsOf = (list: ContactList, method: NewImport['method']) => ({
   consent_basis: choiceOrNone(

@@ -1,8 +1,12 @@
 /** One key, in three parts: where it may be used from, what it may do, and its secret and end. */
-import type { ApiKey } from '../../api.generated.ts';
+
+import { useState } from 'preact/hooks';
+import type { ApiKey, KeyVerdict } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { Ending } from '../../components/confirm-by-name.tsx';
-import { Loaded, PageHeader } from '../../components/page.tsx';
+import { Fields, optional } from '../../components/fields.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Loaded, Notice, PageHeader, Panel } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
@@ -15,7 +19,6 @@ import { KeyPermissions } from './key-permissions.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { KeySmtp } from './key-smtp.tsx';
 import { Origins } from './origins.tsx';
-import { Why } from './why.tsx';
 
 const TABS = { origins: 'Origins', permissions: 'What it is for', secret: 'Secret and deletion' } as const;
 
@@ -87,4 +90,39 @@ export interface KeyPartProps {
   etag: string | null;
   /** The key is another one now: it is to be loaded again. */
   onChange(): void;
+}
+
+const FIELDS = {
+  origin: optional('Origin of a web page', { placeholder: 'https://shop.example.com', is_mono: true }),
+  app_id: optional('Id of an app', { placeholder: 'com.example.shop', is_mono: true }),
+  cert_fingerprint: optional('Certificate of the app', {
+    hint: 'The fingerprint that it sends in X-Android-Cert, where a rule asks for one.',
+    is_mono: true,
+  }),
+};
+
+export function Why({ path }: Pick<KeyPartProps, 'path'>) {
+  const [verdict, setVerdict] = useState<KeyVerdict | null>(null);
+  const ask = async (entered: Entered): Promise<void> => {
+    setVerdict(null);
+    const body = entered.read(FIELDS);
+    setVerdict(await call('POST /projects/{project}/api-keys/{apiKey}/why', { path, body }));
+  };
+  return (
+    <Panel
+      title="Would it be accepted?"
+      lead="Try where a request comes from. With every field empty it comes from a server, which sends no origin."
+    >
+      <div class="stack">
+        <Form is_fleeting is_for_readers submit="Try it" onSubmit={ask}>
+          <Fields fields={FIELDS} />
+        </Form>
+        {verdict && (
+          <Notice tone={verdict.accepted ? 'good' : 'bad'} role="status">
+            <strong>{verdict.accepted ? 'Accepted.' : 'Refused.'}</strong> {verdict.why}
+          </Notice>
+        )}
+      </div>
+    </Panel>
+  );
 }

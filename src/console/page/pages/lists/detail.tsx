@@ -1,14 +1,17 @@
 /** One list: who is on it, how they came and come, and what may be changed of it. */
+
+import type { ContactList } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Loaded, PageHeader } from '../../components/page.tsx';
+import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
 import { Badge, Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
+import { Tiles } from '../../components/tiles.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { ContactsOfList } from '../contacts/contacts-of-list.tsx';
 import { ListImports } from './list-imports.tsx';
-import { ListPeople } from './list-people.tsx';
 import { ListSettings } from './list-settings.tsx';
 import { SignUp } from './sign-up.tsx';
 
@@ -62,6 +65,35 @@ export default function ListPage({ params }: PageProps<'project' | 'list'>) {
           </div>
         )}
       </Loaded>
+    </>
+  );
+}
+
+const NOTES = {
+  active: 'get mail',
+  pending: 'have not confirmed',
+  unsubscribed: 'left',
+  bounced: 'cannot be reached',
+  complained: 'called it spam',
+} as const;
+
+export function ListPeople({ project, list }: { project: string; list: ContactList }) {
+  const here = hrefOf(to`/projects/${project}/lists/${list.id}`);
+  return (
+    <>
+      <Panel flush>
+        <Tiles
+          of={Object.entries(NOTES).map(([status, note]) => ({
+            label: status.charAt(0).toUpperCase() + status.slice(1),
+            value: list.status_counts[status] ?? 0,
+            note,
+            href: `${here}?status=${status}`,
+          }))}
+        />
+      </Panel>
+      <div>
+        <ContactsOfList project={project} list={list} />
+      </div>
     </>
   );
 }

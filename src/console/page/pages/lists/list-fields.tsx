@@ -5,9 +5,18 @@ import { area, check, choiceOrNone, Fields, lines, optional, text } from '../../
 import type { Entered } from '../../components/form.tsx';
 import { Advanced } from '../../components/page.tsx';
 import { useAll } from '../../use-load.ts';
-import { CONSENT_BASES } from '../contacts/consent-bases.ts';
+import { CONSENT_BASES } from '../contacts/contact-evidence.tsx';
 import { ConfirmationField } from './confirmation-field.tsx';
-import { LANGUAGES } from './languages.ts';
+
+/** The languages of public pages, each in its own words. */
+export type Language = NonNullable<ContactList['language']>;
+
+export const LANGUAGES: Readonly<Record<Language, string>> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+};
 
 const FIRST = {
   name: text('Name'),

@@ -1,7 +1,8 @@
 /** The fields of the marketing settings, in four groups. */
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { MarketingSettings } from '../../api.generated.ts';
-import { ColourField } from '../../components/colour-field.tsx';
+import { Field, type FieldProps } from '../../components/field.tsx';
 import { area, check, Fields, mapped, number, optional, zone } from '../../components/fields.tsx';
 import { Advanced } from '../../components/page.tsx';
 import { LogoField } from './logo-field.tsx';
@@ -102,5 +103,36 @@ function Group({ title, children }: { title: string; children: ComponentChildren
       <legend>{title}</legend>
       {children}
     </fieldset>
+  );
+}
+
+const HEX = /^#[0-9a-f]{6}$/i;
+
+export function ColourField(props: FieldProps & { value: string | null; placeholder: string }) {
+  const { placeholder } = props;
+  const [colour, setColour] = useState(props.value ?? '');
+  const change = (event: { currentTarget: HTMLInputElement }): void => setColour(event.currentTarget.value);
+  return (
+    <Field {...props}>
+      {(ties) => (
+        <div class="colour">
+          <input
+            type="color"
+            aria-label="Choose by eye"
+            value={HEX.test(colour) ? colour : placeholder}
+            onInput={change}
+          />
+          <input
+            {...ties}
+            class="input mono"
+            value={colour}
+            placeholder={placeholder}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={change}
+          />
+        </div>
+      )}
+    </Field>
   );
 }

@@ -5,12 +5,12 @@ import type { PagesPreview, PagesPreviewRequest } from '../../api.generated.ts';
 import type { ApiError } from '../../api.ts';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Entered } from '../../components/form.tsx';
-import { PreviewFrame } from '../../components/preview-frame.tsx';
+import { PreviewFrame } from '../../components/mail-view.tsx';
 import { remedyOf, tellRefusal } from '../../components/refusal.ts';
 import { Choice, type Scheme, SchemeChoice } from '../../components/tabs.tsx';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
-import { LANGUAGES } from '../lists/languages.ts';
+import { LANGUAGES } from '../lists/list-fields.tsx';
 
 type Language = PagesPreview['language'];
 type View = 'newsletter' | 'confirmation' | PagesPreview['pages'][number]['page'];

@@ -2,13 +2,20 @@
  * Setting up sending, from anywhere that needs it and back: a capturing mailbox at once, or a domain with its records, a relay that
  * was tried, and a test mail. How far it has come is told by what there is, so that it goes on wherever it was left.
  */
+
+import { useState } from 'preact/hooks';
+import type { Mailbox, MailboxTest, SendingDomain } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded, PageHeader, Panel } from '../../components/page.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, useQuery } from '../../router.ts';
+import { person } from '../../session.ts';
 import { useAll, useLoad } from '../../use-load.ts';
+import { TestResult } from '../mailboxes/test-send.tsx';
 import { ChooseDomain } from './choose-domain.tsx';
 import { nextIn, wayBack } from './next.ts';
 import { PublishRecords } from './publish-records.tsx';
-import { TestMail } from './test-mail.tsx';
 import { TryRelay } from './try-relay.tsx';
 
 export default function SetUpSendingPage() {
@@ -75,6 +82,39 @@ function Onward({ next, is_ready }: { next: string | null; is_ready: boolean }) 
             {next === null ? 'To the home page' : 'Back to where you were'}
           </a>
         </div>
+      </div>
+    </Panel>
+  );
+}
+
+/** A test mail to oneself, through the relay that was connected. */
+export function TestMail({ of, mailbox }: { of: SendingDomain; mailbox: Mailbox | null }) {
+  const [result, setResult] = useState<MailboxTest | null>(null);
+  if (mailbox === null)
+    return (
+      <Panel title="3. Send yourself a test">
+        <p class="muted">Once the relay is connected.</p>
+      </Panel>
+    );
+  const send = async (entered: Entered): Promise<void> => {
+    setResult(null);
+    const path = { address: mailbox.address };
+    setResult(await call('POST /mailboxes/{address}/test', { path, body: { to: entered.text('to') } }));
+  };
+  return (
+    <Panel
+      title="3. Send yourself a test"
+      lead={
+        of.is_verified || of.is_trusted
+          ? 'One message, at once. See whether it arrives, and not as junk.'
+          : 'One message, at once. Before the records are found it may be taken for junk.'
+      }
+    >
+      <div class="stack">
+        <Form is_fleeting submit="Send the test" onSubmit={send}>
+          <TextField name="to" label="To" type="email" value={person.value?.email ?? ''} is_mono />
+        </Form>
+        {result && <TestResult of={result} />}
       </div>
     </Panel>
   );

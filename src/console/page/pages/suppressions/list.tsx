@@ -1,8 +1,9 @@
 /** Addresses that get no marketing mail of the project: kept as hashes, looked up by address, added and lifted. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Suppression } from '../../api.generated.ts';
 import { call, callTelling } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
+import { addressIn } from '../../components/address.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -13,9 +14,8 @@ import { TextField } from '../../components/text-field.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
-import { useQuery } from '../../router.ts';
+import { setQuery, useQuery } from '../../router.ts';
 import { useList } from '../../use-load.ts';
-import { LookUp } from './look-up.tsx';
 
 const KINDS: Readonly<Record<Suppression['kind'], string>> = {
   manual: 'By hand',
@@ -149,5 +149,43 @@ function AddSuppression({
         <TextField name="email" label="Email" type="email" is_focused />
       </Form>
     </Dialog>
+  );
+}
+
+/** Looks one address up: asked for as a whole, as only whole addresses have a hash to find. */
+export function LookUp() {
+  const now = useQuery().get('email') ?? '';
+  const [typed, setTyped] = useState(now);
+  useEffect(() => setTyped(now), [now]);
+  return (
+    <search aria-label="Filters">
+      <form
+        class="toolbar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setQuery({ email: addressIn(typed) });
+        }}
+      >
+        <input
+          class="input"
+          type="text"
+          inputMode="email"
+          aria-label="Whole address"
+          placeholder="ann@example.org"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+        <button type="submit" class="button">
+          Look up
+        </button>
+        {now !== '' && (
+          <button type="button" class="button quiet" onClick={() => setQuery({ email: '' })}>
+            Show all
+          </button>
+        )}
+      </form>
+    </search>
   );
 }

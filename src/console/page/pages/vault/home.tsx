@@ -3,17 +3,19 @@ import { useState } from 'preact/hooks';
 import type { VaultMetadata } from '../../api.generated.ts';
 import { may } from '../../capabilities.ts';
 import { DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectField } from '../../components/fields.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Empty, PageHeader } from '../../components/page.tsx';
+import { Empty, Loaded, PageHeader } from '../../components/page.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
-import { hrefOf, to } from '../../router.ts';
-import { type List, useList } from '../../use-load.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { type List, useList, useLoad } from '../../use-load.ts';
 import { EnvFiles } from './env-files.tsx';
 import { ImportEnv } from './import-env.tsx';
-import { StoreChoice } from './store-choice.tsx';
 
 const TABS = { services: 'Services', files: 'Environment files' } as const;
 const LEAD =
@@ -136,5 +138,36 @@ function Known({ project }: { project: string }) {
         { title: 'Named', cell: (row) => <code>{row.service}</code> },
       ]}
     />
+  );
+}
+
+/** Storing a secret: what it is of leads to the fields of that. */
+export function StoreChoice({ project, onClose }: { project: string; onClose(): void }) {
+  const load = useLoad('GET /vault/services', {});
+  const go = async (entered: Entered): Promise<void> => {
+    const service = entered.text('service');
+    const part = service === 'env' ? '?add' : '?tab=set';
+    navigate(`${to`/projects/${project}/vault/${service}`}${part}`);
+  };
+  return (
+    <Dialog title="Store a secret" onClose={onClose}>
+      <Loaded load={load}>
+        {(services) => (
+          <Form is_fleeting submit="Go on" onSubmit={go} onCancel={onClose}>
+            <SelectField
+              name="service"
+              label="What it is of"
+              value="env"
+              choices={[
+                ['env', 'An environment variable'],
+                ...services
+                  .filter(({ free_form }) => !free_form)
+                  .map(({ service, label }) => [service, label] as const),
+              ]}
+            />
+          </Form>
+        )}
+      </Loaded>
+    </Dialog>
   );
 }
