@@ -77,7 +77,7 @@ async function loseConnection(): Promise<void> {
   reloadAll();
 }
 
-/** Whether what was not answered is missing from a server that is there. If it is not, this says so until it is again. */
+/** Says whether what was not answered is missing from a server that is there. If it is not, this says so until it is again. */
 export async function isMissing(): Promise<boolean> {
   if (await isThere()) return true;
   void loseConnection();

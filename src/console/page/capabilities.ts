@@ -19,12 +19,12 @@ export function capabilitiesOf(holder: Partial<Record<Capability, boolean>>): Ca
   return CAPABILITY_NAMES.filter((each) => holder[each] === true);
 }
 
-/** Whether the person who is signed in has it. The API decides; this only spares them what it would refuse. */
+/** Says whether the person who is signed in has it. The API decides; this only spares them what it would refuse. */
 export function may(capability: Capability): boolean {
   return person.value?.[capability] === true;
 }
 
-/** Whether they may change and send anything at all. */
+/** Says whether they may change and send anything at all. */
 export function mayWrite(): boolean {
   return person.value?.read_only !== true;
 }
@@ -32,7 +32,7 @@ export function mayWrite(): boolean {
 /** What makes or changes something, and shows nothing besides. */
 const FOR_WRITING = /\/(?:new|import|edit|write)$|^\/set-up-sending$/;
 
-/** Whether a page has anything to show them. */
+/** Says whether a page has anything to show them. */
 export function mayWriteAt(path: string): boolean {
   return mayWrite() || !FOR_WRITING.test(path);
 }
@@ -43,7 +43,7 @@ interface Place {
   needs_any?: readonly Capability[];
 }
 
-/** Whether a page is for them: where it is not, nothing leads there. */
+/** Says whether a page is for them: where it is not, nothing leads there. */
 export function mayOpen({ path, needs_administer = false, needs_any }: Place): boolean {
   if (needs_administer && !may('can_administer')) return false;
   return (needs_any?.some(may) ?? true) && mayWriteAt(path);

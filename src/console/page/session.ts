@@ -70,7 +70,7 @@ function isOpen(path: string): boolean {
   return path === SIGN_IN || path.startsWith('/welcome/');
 }
 
-/** Whether the page is for people who are not signed in. */
+/** Says whether the page is for people who are not signed in. */
 export function useIsOpenPage(): boolean {
   return isOpen(usePath());
 }

@@ -114,7 +114,7 @@ export interface PageMeta {
 }
 
 export interface List<Row> extends Load<{ data: Row[]; meta?: PageMeta }> {
-  /** Whether any filter is set: an empty list then says something else than one that was never filled. */
+  /** True where any filter is set: an empty list then says something else than one that was never filled. */
   is_filtered: boolean;
   /** The address without the filters. */
   unfiltered: string;

@@ -20,7 +20,7 @@ interface Question {
   told: ComponentChildren;
 }
 
-/** What is asked at the moment, which questions.tsx shows. */
+/** The question of the moment, which dialog.tsx shows. */
 export const asked = signal<(Question & { answer(is_yes: boolean): void }) | null>(null);
 
 /** Returns once somebody agreed. Throws Declined, which Form and ActionButton take as nothing. */
@@ -35,12 +35,12 @@ export async function askFirst(question: Question): Promise<void> {
   if (!is_agreed) throw new Declined();
 }
 
-/** What was entered in a form and is not saved: nobody leaves it behind unasked. `Form` says which forms those are. */
+/** Finds a form with entries that are not saved: nobody leaves those behind unasked. `Form` marks such forms. */
 export function isUnsaved(within: ParentNode = document): boolean {
   return within.querySelector('form[data-unsaved]') !== null;
 }
 
-/** Whether somebody may go: nothing would be lost, or they agreed. */
+/** Says whether somebody may go: nothing would be lost, or they agreed. */
 export async function mayLeave(within: ParentNode = document): Promise<boolean> {
   if (!isUnsaved(within)) return true;
   try {

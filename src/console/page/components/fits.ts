@@ -1,6 +1,6 @@
 /** Titles found by the first letters of their words: "nk" and "new k" are "New key". */
 
-/** Whether what was typed is, word by word in their order, how words of a title begin; a blank begins another word. */
+/** Says whether what was typed is, word by word in their order, how words of a title begin; a blank begins another word. */
 export function fits(typed: string, title: string): boolean {
   const words = wordsOf(title);
   const [first = '', ...after] = wordsOf(typed);
@@ -24,7 +24,7 @@ export function fits(typed: string, title: string): boolean {
 /** As many letters as tell one word from another. */
 const TELLING = 3;
 
-/** Whether each word of what was typed begins a word of a text, whatever their order: other names of a thing. */
+/** Says whether each word of what was typed begins a word of a text, whatever their order: other names of a thing. */
 export function isAbout(typed: string, text: string): boolean {
   const words = wordsOf(text);
   const asked = wordsOf(typed);

@@ -245,7 +245,7 @@ export function Form(props: {
   );
 }
 
-/** Whether somebody else has changed it since it was read: the one conflict that is about no field. */
+/** Says whether somebody else has changed it since it was read: the one conflict that is about no field. */
 function isOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && Object.keys(error.errors).length === 0;
 }

@@ -40,7 +40,7 @@ export function Panel(props: {
 /** What few need, folded away: open where something in it is set, or refused (form.tsx opens it then). */
 export function Advanced(props: {
   title?: string;
-  /** Whether a field in it has another value than it has by itself. */
+  /** True where a field in it has another value than it has by itself. */
   is_set?: boolean;
   children: ComponentChildren;
 }) {

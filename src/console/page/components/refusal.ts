@@ -38,7 +38,7 @@ function untilCommand(before: string): string {
   return sentences.slice(0, -1).join(' ') || before.replace(/[\s:;(]+$/, '');
 }
 
-/** What is thrown, as a sentence. */
+/** Tells what was thrown, as a sentence. */
 export function tellError(error: unknown): string {
   if (error instanceof SatchelError) return tellRefusal(error.message, remedyOf(error));
   return tellRefusal(error instanceof Error ? error.message : String(error), null);

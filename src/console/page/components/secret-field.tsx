@@ -8,7 +8,7 @@ export function SecretField(
     placeholder?: string;
     rows?: number;
     is_focused?: boolean;
-    /** Whether it is no secret, and shown as it is. */
+    /** True where it is no secret, and shown as it is. */
     is_shown?: boolean;
     value?: string;
     onInput?: (value: string) => void;

@@ -143,7 +143,7 @@ export function ThemeToggle() {
   );
 }
 
-/** Who is signed in, and the way out. */
+/** Names who is signed in, and has the way out. */
 export function AccountMenu({ person }: { person: SignedIn }) {
   const menu = useMenu();
   const name = person.name || person.email;

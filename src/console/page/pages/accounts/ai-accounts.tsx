@@ -141,7 +141,7 @@ interface Named {
   slug: string;
 }
 
-/** Whether an address names this project, by whichever of its names. */
+/** Says whether an address names this project, by whichever of its names. */
 export function isNamed(project: Named, name: string): boolean {
   return [String(project.id), project.public_id, project.slug].includes(name);
 }

@@ -1,4 +1,4 @@
-/** What each part of a broadcast's page is given. */
+/** The props of each part of a broadcast's page. */
 
 import type { Broadcast } from '../../api.generated.ts';
 import { call } from '../../api.ts';
@@ -12,7 +12,7 @@ export interface BroadcastPartProps {
   onChange(): void;
 }
 
-/** Whether it may still be changed. */
+/** Says whether it may still be changed. */
 export function isPlanned({ status }: Pick<Broadcast, 'status'>): boolean {
   return status === 'draft' || status === 'scheduled';
 }

@@ -45,7 +45,7 @@ export const CONSENT_BASES: Readonly<Record<ConsentBasis, string>> = {
   existing_customer: 'Existing customer',
 };
 
-/** What was chosen, or null where nothing was. */
+/** Reads a choice: null where none was made. */
 export function readBasis(chosen: string): ConsentBasis | null {
   return Object.hasOwn(CONSENT_BASES, chosen) ? (chosen as ConsentBasis) : null;
 }

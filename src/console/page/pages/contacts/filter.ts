@@ -107,7 +107,7 @@ function rowOf(member: Member, value: string, more: Partial<Row> = {}): Row {
   return { uid: last_uid, member, value, name: '', days: '', ...more };
 }
 
-/** Whether a member has its only row among these. */
+/** Says whether a member has its only row among these. */
 export function isTaken(member: Member, among: readonly Row[]): boolean {
   return !JOINED.includes(member) && among.some((row) => row.member === member);
 }

@@ -59,7 +59,7 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string
   );
 }
 
-/** What names a file to the API. */
+/** Names a file to the API. */
 export interface FilePath {
   project: string;
   public_id: string;

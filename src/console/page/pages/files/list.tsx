@@ -152,7 +152,7 @@ export function Visibility({ of }: { of: 'public' | 'private' }) {
   return <Status of={of} tone={of === 'public' ? 'warn' : 'neutral'} />;
 }
 
-/** Whether files are held over the page; `onDrop` is given those that are dropped. */
+/** Says whether files are held over the page; `onDrop` is given those that are dropped. */
 export function useFileDrop(onDrop: (files: readonly File[]) => void): boolean {
   const [is_over, setOver] = useState(false);
   const latest = useRef(onDrop);

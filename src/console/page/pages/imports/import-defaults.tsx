@@ -52,7 +52,7 @@ export function enteredDefaults(
   return defaults;
 }
 
-/** What is wrong with what was entered, told as the API tells it. */
+/** Refuses what was entered as the API does. */
 export function refused(field: string, message: string): ApiError {
   return new ApiError(422, { message, errors: { [field]: [message] } });
 }

@@ -1,4 +1,4 @@
-/** What became of the rows of an import, in words. */
+/** Tells what became of the rows of an import, in words. */
 import type { Import } from '../../api.generated.ts';
 
 export const METHODS: Readonly<Record<Import['method'], string>> = {

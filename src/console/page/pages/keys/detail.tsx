@@ -82,7 +82,7 @@ export function KeyEnd({ path, of }: KeyPartProps) {
   );
 }
 
-/** What each part of a key's page is given. */
+/** The props of each part of a key's page. */
 export interface KeyPartProps {
   path: { project: string; apiKey: string };
   of: ApiKey;

@@ -80,7 +80,7 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
   );
 }
 
-/** Whether a list has what few need. */
+/** Says whether a list has what few need. */
 function isRefined(list: ContactList | undefined): boolean {
   if (!list) return false;
   const { default_consent_basis, language, signed_up_url, confirmed_url, from, token_hosts } = list;
@@ -92,7 +92,7 @@ function isRefined(list: ContactList | undefined): boolean {
 
 const ALL = { ...FIRST, ...furtherFields(), confirmation_template: optional('Confirmation mail') };
 
-/** What was entered; null where a field is empty. */
+/** Reads what was entered; null where a field is empty. */
 export const enteredList = (entered: Entered) => entered.read(ALL);
 
 /** The same for a new list, where what is empty is left out. */

@@ -39,7 +39,7 @@ export default function MailboxPage({ params }: PageProps<'address'>) {
   );
 }
 
-/** What the parts of a mailbox's page are given. */
+/** The props of each part of a mailbox's page. */
 export interface MailboxPartProps {
   of: MailboxDetails;
   /** The version that is shown. */

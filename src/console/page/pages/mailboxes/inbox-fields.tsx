@@ -87,7 +87,7 @@ export function InboxFields({ inbox }: { inbox: string | null | undefined }) {
   );
 }
 
-/** What was entered, where it is another than what is there: null takes the inbox away, undefined leaves it. */
+/** Reads what was entered, where it is another than what is there: null takes the inbox away, undefined leaves it. */
 export function inboxIn(entered: Entered, inbox: string | null | undefined): InboxParts | null | undefined {
   const before = readInbox(inbox);
   const { host, user, port, tls, password, ...rest } = entered.read(

@@ -26,7 +26,7 @@ const OUTLETS = [
 ] as const;
 export type OutletName = (typeof OUTLETS)[number]['value'];
 
-/** Whether it was decided or follows from the inbox is not told: it is left alone unless another choice is made. */
+/** The API does not tell a decision from what follows from the inbox: it is left alone unless another choice is made. */
 const AS_IT_IS = 'as-it-is';
 
 const VERP = [
@@ -124,7 +124,7 @@ function FineFields({ of }: { of: MailboxDetails | undefined }) {
   );
 }
 
-/** What was entered of a new one: what is empty is left to the API. */
+/** Reads what was entered of a new one: what is empty is left to the API. */
 export function readNew(entered: Entered): NewMailbox {
   const inbox = inboxIn(entered, null);
   const verp = entered.text('verp');
@@ -143,7 +143,7 @@ function outletIn(entered: Entered): Pick<NewMailbox, 'capture' | 'relay'> {
   return { relay: outlet === 'url' ? entered.text('relay') : newRelayIn(entered) };
 }
 
-/** What was entered to change one. Addresses whose passwords are masked are sent only where they are others. */
+/** Reads what was entered to change one. Addresses whose passwords are masked are sent only where they are others. */
 export function readChanges(entered: Entered, of: MailboxDetails): MailboxChanges {
   const outlet = entered.text('outlet');
   const relay =

@@ -1,4 +1,4 @@
-/** Whether mail goes out from a mailbox, in words: paused, resting, refused, slowed, or nothing in the way. */
+/** Tells in words whether mail goes out from a mailbox: paused, resting, refused, slowed, or nothing in the way. */
 import type { Mailbox } from '../../api.generated.ts';
 import { Count } from '../../components/quantity.tsx';
 import { Badge, Status } from '../../components/status.tsx';

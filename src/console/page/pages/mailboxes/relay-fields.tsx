@@ -97,7 +97,7 @@ export function RelayFields({ relay }: { relay: string | null | undefined }) {
   );
 }
 
-/** Whether a host is that of a provider, of any of its regions. */
+/** Says whether a host is that of a provider, of any of its regions. */
 function isOf(pattern: string, host: string): boolean {
   const [before = '', after = ''] = pattern.split('REGION');
   return pattern === host || (after !== '' && host.startsWith(before) && host.endsWith(after));

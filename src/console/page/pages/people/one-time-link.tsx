@@ -7,7 +7,7 @@ import { SecretOnce } from '../../components/masked-secret.tsx';
 import { Notice } from '../../components/page.tsx';
 import { useAll } from '../../use-load.ts';
 
-/** Whether the default domain has a mailbox that sends. */
+/** Says whether the default domain has a mailbox that sends. */
 export function useCanMail(): boolean {
   const domain = useAll('GET /sending-domains', {}).data?.find(({ is_default }) => is_default)?.name;
   const mailboxes = useAll('GET /mailboxes', {}).data ?? [];

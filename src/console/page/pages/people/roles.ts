@@ -49,7 +49,7 @@ export function roleOf(of: Holder): RoleName | null {
   return ROLE_NAMES.find(fits) ?? null;
 }
 
-/** Whether whoever is signed in has all of it, and may so give it. */
+/** Says whether whoever is signed in has all of it, and may so give it. */
 export function mayGive(name: RoleName): boolean {
   return roleNamed[name].can.every(may);
 }

@@ -34,7 +34,7 @@ export function isNew(project: ProjectWithKeys, activity: Activity): boolean {
   return !key || (is_young && !(file && mail));
 }
 
-/** Whether there is anything to tell: a person sends and stores without a key. */
+/** Says whether there is anything to tell: a person sends and stores without a key. */
 export function isUsed(project: ProjectWithKeys, activity: Activity): boolean {
   return Object.values(doneOf(project, activity)).includes(true) || activity.last_errors.length > 0;
 }

@@ -93,7 +93,7 @@ function Foreseen(props: {
   project: string;
   expression: string;
   timezone: string;
-  /** Whether what is refused stands beside a field. */
+  /** True where what is refused stands beside a field. */
   has_field: boolean;
 }) {
   const { project } = props;

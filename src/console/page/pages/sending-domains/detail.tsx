@@ -77,7 +77,7 @@ export default function SendingDomainPage({ params }: PageProps<'name'>) {
   );
 }
 
-/** What the parts of a domain's page are given. */
+/** The props of each part of a domain's page. */
 export interface DomainPartProps {
   of: SendingDomainDetails;
   /** The version that is shown. */

@@ -1,4 +1,4 @@
-/** Whether a domain is the default, in use and trusted; and its end. */
+/** Makes a domain the default, in use and trusted, or not; and ends it. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Ending } from '../../components/confirm-by-name.tsx';

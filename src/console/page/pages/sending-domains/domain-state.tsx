@@ -1,4 +1,4 @@
-/** Whether mail goes out from a domain, in a word. */
+/** Tells in a word whether mail goes out from a domain. */
 import type { SendingDomain } from '../../api.generated.ts';
 import { Badge, Status } from '../../components/status.tsx';
 

@@ -112,7 +112,7 @@ function Acts({ path, of, onChange }: SequencePartProps) {
   );
 }
 
-/** What each part of a sequence's page is given. */
+/** The props of each part of a sequence's page. */
 export interface SequencePartProps {
   path: { project: string; sequence: string };
   of: Sequence;

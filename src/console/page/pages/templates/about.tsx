@@ -1,4 +1,4 @@
-/** What a template is, besides its words. */
+/** Changes what a template is, besides its words. */
 import { useState } from 'preact/hooks';
 import type { NewTemplate, Template, TemplateChanges } from '../../api.generated.ts';
 import { area, CheckField, choice, Fields, text } from '../../components/fields.tsx';

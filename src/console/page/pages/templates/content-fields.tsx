@@ -93,7 +93,7 @@ function valueAt(values: Readonly<Record<string, unknown>>, name: string): strin
   return at === undefined || at === null ? '' : String(at);
 }
 
-/** What was entered, as a mail or a schedule takes it: what is not of this kind of content is null. */
+/** Reads what was entered, as a mail or a schedule takes it: what is not of this kind of content is null. */
 export function contentOf(entered: Entered): Content {
   const template = entered.textOrNull('template');
   const is_own = template === null;

@@ -98,7 +98,7 @@ function Rest(props: { path: TemplatePath; writing: Writing; template: Version['
   );
 }
 
-/** What names a template to the API. */
+/** Names a template to the API. */
 export interface TemplatePath {
   project: string;
   slug: string;

@@ -73,7 +73,7 @@ export default function TemplatesPage({ params }: PageProps<'project'>) {
   );
 }
 
-/** Whether a template fits the filters in the address. */
+/** Says whether a template fits the filters in the address. */
 function useWanted(): (template: TemplateSummary) => boolean {
   const query = useQuery();
   const q = (query.get('q') ?? '').toLowerCase();

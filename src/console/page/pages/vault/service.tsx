@@ -16,7 +16,7 @@ import { Variables } from './variables.tsx';
 
 const TABS = { values: 'Values', set: 'Set values' } as const;
 
-/** What each part is given. Without `metadata` whoever looks may not see what is stored. */
+/** The props of each part. Without `metadata` whoever looks may not see what is stored. */
 export interface ServicePartProps {
   path: { project: string; service: string };
   service: VaultService;

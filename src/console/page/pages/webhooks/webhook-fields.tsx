@@ -1,4 +1,4 @@
-/** What a webhook is: where it leads, what it is told of, and what it is for. */
+/** The fields of a webhook: where it leads, what it is told of, and what it is for. */
 import type { NewWebhook, Webhook } from '../../api.generated.ts';
 import { checks, mapped, optional, text } from '../../components/fields.tsx';
 import { Status } from '../../components/status.tsx';
@@ -42,12 +42,12 @@ export const WEBHOOK_FIELDS = {
   ),
 };
 
-/** What a page calls a webhook: its host, as its whole URL may hold a token. */
+/** Names a webhook on pages: its host, as its whole URL may hold a token. */
 export function nameOf({ url }: Pick<Webhook, 'url'>): string {
   return new URL(url).host;
 }
 
-/** Whether a webhook is told anything, and why not. */
+/** Says whether a webhook is told anything, and why not. */
 export function WebhookState({ of }: { of: Webhook }) {
   if (of.is_active) return <Status of="active" />;
   return of.disabled_reason ? <Status of="switched_off" tone="bad" /> : <Status of="off" />;

@@ -84,7 +84,7 @@ export function sentVariables(variables: Words['variables']): NonNullable<Templa
     }));
 }
 
-/** Whether a slug is that of words of their own: the API makes those, and nobody looks for them by it. */
+/** Says whether a slug is that of words of their own: the API makes those, and nobody looks for them by it. */
 export function isOwnSlug(slug: string): boolean {
   return /^own-[0-9a-z]{26}$/.test(slug);
 }

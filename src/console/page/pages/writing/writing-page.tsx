@@ -140,7 +140,7 @@ function useKeys({ save, test }: { save(): void; test(): void }): void {
   });
 }
 
-/** Whether what is written is saved: one word in the header, and why where it is not. */
+/** Says whether what is written is saved: one word in the header, and why where it is not. */
 export function SavedWord({ of, is_live }: { of: Standing; is_live: boolean }) {
   if (of.is === 'failed')
     return (
