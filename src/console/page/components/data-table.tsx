@@ -41,7 +41,7 @@ export function DataTable<Row>(props: {
     return <div class="panel">{list.is_filtered ? <NothingFound all={list.unfiltered} /> : empty}</div>;
   return (
     <div class="panel" aria-busy={list.is_loading}>
-      <Table {...{ label, rows, columns, keyOf, href }} />
+      <Table label={label} rows={rows} columns={columns} keyOf={keyOf} href={href} />
       {meta && <Pagination meta={meta} />}
     </div>
   );
