@@ -19,7 +19,7 @@ import {
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import type { DeletedRecord, Reference } from './schemas.ts';
-import type { RecordStore } from './store.ts';
+import type { AccountStore } from './store.ts';
 
 /** How much of a key or token its safe form shows: enough to recognise it, too little to guess the rest. */
 const SECRET_PREFIX_CHARS = 8;
@@ -50,7 +50,7 @@ export interface Kind<S extends Shapes> {
   kind: 'ai_account' | 'database_account' | 'database_project';
   /** As a 404 names it. */
   noun: string;
-  store: RecordStore<S['row'], S['insert']>;
+  store: AccountStore<S['row'], S['insert']>;
   /** Whom it serves; absent where it belongs to no project. */
   links?: { list(read: Tx, id: number): number[]; insert(tx: Tx, id: number, project_id: number): void };
 }

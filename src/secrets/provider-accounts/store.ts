@@ -16,7 +16,7 @@ import {
 /* --- Records -------------------------------------------------------------------------------------------------- */
 
 /** What is done with the rows of a kind of record; a scope leaves those that serve one of its projects. */
-export interface RecordStore<Row, New> {
+export interface AccountStore<Row, New> {
   insert(tx: Tx, row: New): Row;
   /** The changed row, or null when there is none any more. */
   update(tx: Tx, id: number, changes: Partial<New>): Row | null;
@@ -27,15 +27,15 @@ export interface RecordStore<Row, New> {
   count(read: Tx, scope: Scope): number;
 }
 
-type RecordTable = SQLiteTable & { id: SQLiteColumn; public_id: SQLiteColumn };
+type AccountTable = SQLiteTable & { id: SQLiteColumn; public_id: SQLiteColumn };
 
-function recordStore<T extends RecordTable>(
+function accountStore<T extends AccountTable>(
   table: T,
   serving: (project_ids: readonly number[]) => SQL | undefined,
-): RecordStore<T['$inferSelect'], T['$inferInsert']> {
+): AccountStore<T['$inferSelect'], T['$inferInsert']> {
   const within = (scope: Scope): SQL | undefined => (scope === null ? undefined : serving(scope));
   // The type of what is selected from a table that is not known yet is more than TypeScript works out.
-  const select = (read: Tx) => read.select().from(table as RecordTable);
+  const select = (read: Tx) => read.select().from(table as AccountTable);
   return {
     insert: (tx, row) => tx.insert(table).values(row).returning().get(),
     update: (tx, id, changes) =>
@@ -54,7 +54,7 @@ function recordStore<T extends RecordTable>(
     count: (read, scope) =>
       read
         .select({ n: count() })
-        .from(table as RecordTable)
+        .from(table as AccountTable)
         .where(within(scope))
         .get()?.n ?? 0,
   };
@@ -66,7 +66,7 @@ function jsonIds(ids: readonly number[]): SQL {
 }
 
 /** Accounts that serve a project by assignment or by their standing rule. */
-export const aiAccountStore = recordStore(aiAccounts, (project_ids) =>
+export const aiAccountStore = accountStore(aiAccounts, (project_ids) =>
   or(
     eq(aiAccounts.all_projects, true),
     sql`${aiAccounts.id} IN (SELECT ${aiAccountProjects.ai_account_id} FROM ${aiAccountProjects}
@@ -75,9 +75,9 @@ export const aiAccountStore = recordStore(aiAccounts, (project_ids) =>
 );
 
 /** They belong to no project. */
-export const databaseAccountStore = recordStore(databaseAccounts, () => sql`0`);
+export const databaseAccountStore = accountStore(databaseAccounts, () => sql`0`);
 
-export const databaseProjectStore = recordStore(
+export const databaseProjectStore = accountStore(
   databaseProjects,
   (project_ids) =>
     sql`${databaseProjects.id} IN (SELECT ${databaseProjectLinks.database_project_id} FROM ${databaseProjectLinks}
