@@ -70,7 +70,7 @@ export class ContactChoices {
   /** Takes a contact off its list, and no other; its address is not suppressed. Whoever is not on it stays as they are. */
   leaveList(tx: Tx, { id }: Pick<ContactRow, 'id'>): void {
     const at = this.#deps.clock.now();
-    const status = store.findContactById(tx, id)?.status;
+    const status = store.rows.findById(tx, id)?.status;
     if (status !== 'active' && status !== 'pending') return;
     const changes = {
       status: 'unsubscribed',

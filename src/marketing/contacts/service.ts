@@ -4,9 +4,9 @@ import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
+import { Records } from '../../platform/http/records.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
@@ -97,12 +97,13 @@ export interface ContactsDeps {
   projectOf(id: number): KeyOwner | null;
 }
 
-export class Contacts {
+export class Contacts extends Records<ContactRow, ContactRecord> {
   readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
   readonly choices: ContactChoices;
   readonly imported: ImportedDepartures;
 
   constructor(private readonly deps: ContactsDeps) {
+    super({ ...deps, rows: store.rows, noun: 'Contact', lister: 'satchel contact list --list ID' });
     const on = { ...deps, announce: (tx: Tx, event: ContactEvent) => this.#announce(tx, event) };
     this.choices = new ContactChoices(on);
     this.imported = new ImportedDepartures({ ...on, choices: this.choices });
@@ -296,18 +297,6 @@ export class Contacts {
     return store.countActiveWithAnyTag(this.deps.database.read, list_id, tags);
   }
 
-  /** Throws AppError `not_found`, for another project's contact too. */
-  get(project_id: number, public_id: string): ContactRecord {
-    return this.present(this.require(project_id, public_id));
-  }
-
-  /** The row of a contact, for other nouns. Throws AppError `not_found`. */
-  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): ContactRow {
-    const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : null;
-    if (!row) throw notFound('Contact');
-    return row;
-  }
-
   /** The contact that a contact_token stands for, of this project; null for any other token. */
   findByToken(project_id: number, token: string, read: Tx): ContactRow | null {
     return store.findContactByToken(read, project_id, token);
@@ -319,13 +308,6 @@ export class Contacts {
     return canonical === null ? null : store.findContactByAddress(read, list_id, canonical.email);
   }
 
-  /** The row of a contact of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(public_id: string): ContactRow {
-    const row = this.findByPublicId(public_id.toUpperCase());
-    if (!row) throw notFound('Contact', 'satchel contact list --list ID');
-    return row;
-  }
-
   /** As `requireAny`, as clients see it. */
   show(public_id: string): ContactRecord {
     return this.present(this.requireAny(public_id));
@@ -333,16 +315,12 @@ export class Contacts {
 
   /** The contact with a public id, of whatever project. */
   findByPublicId(public_id: string): ContactRow | null {
-    return store.findContactByPublicId(this.deps.database.read, public_id);
+    return store.rows.findAny(this.deps.database.read, public_id);
   }
 
   /** Contacts by their numeric ids. */
   findByIds(ids: readonly number[]): Map<number, ContactRow> {
     return new Map(store.findContactsById(this.deps.database.read, ids).map((row) => [row.id, row]));
-  }
-
-  findById(id: number, read: Tx = this.deps.database.read): ContactRow | null {
-    return store.findContactById(read, id);
   }
 
   /** Changes what is given, as `changeContact` does. */

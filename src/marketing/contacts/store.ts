@@ -3,15 +3,13 @@ import { eq, getTableColumns } from 'drizzle-orm';
 import { MAX_CONTACT_TAGS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { recordStore } from '../../platform/database/record-store.ts';
 import { afterPrefix } from './filter-members-store.ts';
 import { addressesToForget, type ContactRow, contacts, type contactTags } from './tables.ts';
 
 export type NewContact = Omit<ContactRow, 'id'>;
 
-export const findContact = rawGet<ContactRow, [project_id: number, public_id: string]>(
-  'SELECT * FROM contacts WHERE project_id = ? AND public_id = ?',
-  contacts,
-);
+export const rows = recordStore<ContactRow>(contacts);
 
 export const findContactByAddress = rawGet<ContactRow, [list_id: number, email: string]>(
   'SELECT * FROM contacts WHERE list_id = ? AND email = ?',
@@ -20,16 +18,6 @@ export const findContactByAddress = rawGet<ContactRow, [list_id: number, email: 
 
 export const findContactByToken = rawGet<ContactRow, [project_id: number, contact_token: string]>(
   'SELECT * FROM contacts WHERE project_id = ? AND contact_token = ?',
-  contacts,
-);
-
-export const findContactByPublicId = rawGet<ContactRow, [public_id: string]>(
-  'SELECT * FROM contacts WHERE public_id = ?',
-  contacts,
-);
-
-export const findContactById = rawGet<ContactRow, [id: number]>(
-  'SELECT * FROM contacts WHERE id = ?',
   contacts,
 );
 

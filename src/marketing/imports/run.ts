@@ -111,7 +111,7 @@ export class ImportRun {
     id: string,
     limits: RunLimits,
   ): Promise<ImportPause> {
-    const row = store.findImport(deps.database.read, id);
+    const row = store.rows.findById(deps.database.read, id);
     const list = row && deps.lists.findById(row.list_id);
     if (!row || !list) return { status: 'failed', error: 'The list or the import was deleted.' };
     if (row.status === 'completed') return { status: 'completed' };
@@ -122,7 +122,7 @@ export class ImportRun {
       return await run.#advance(limits);
     } catch (error) {
       if (error instanceof Superseded) {
-        const is_cancelled = store.findImport(deps.database.read, id)?.status === 'cancelled';
+        const is_cancelled = store.rows.findById(deps.database.read, id)?.status === 'cancelled';
         return { status: is_cancelled ? 'cancelled' : 'superseded' };
       }
       const reason = reasonOf(error);
@@ -316,7 +316,7 @@ export class ImportRun {
   /** Changes the import, with so many rows of it, unless somebody else has changed it since this run saw it last. */
   async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>, rows = 0): Promise<void> {
     this.#import = await this.deps.database.writePiece((tx) => {
-      const current = store.findImport(tx, this.#import.id);
+      const current = store.rows.findById(tx, this.#import.id);
       const { status, position } = this.#import;
       if (current?.status !== status || current.position.commits !== position.commits) throw new Superseded();
       const changes = this.#size.learn(

@@ -5,9 +5,10 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Beside } from '../../platform/host/beside.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
+import { firstIdOf, newId } from '../../platform/host/ids.ts';
 import type { ReadCsvTable } from '../../platform/http/csv.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { Records } from '../../platform/http/records.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { finishJob, type JobEnd, listWaitingJobs, PRIORITY } from '../../platform/jobs/store.ts';
@@ -74,10 +75,12 @@ const NO_LIMITS: RunLimits = { rows: Number.POSITIVE_INFINITY, shouldStop: () =>
 
 type CompletedListener = (tx: Tx, project_id: number, completed: ImportRecord) => void;
 
-export class Imports {
+export class Imports extends Records<ImportRow, ImportRecord> {
   readonly #listeners: CompletedListener[] = [];
 
-  constructor(private readonly deps: ImportsDeps) {}
+  constructor(private readonly deps: ImportsDeps) {
+    super({ ...deps, rows: store.rows, noun: 'Import' });
+  }
 
   /** Adds a listener for each completed import, called in the transaction that ends it. */
   listen(listener: CompletedListener): void {
@@ -162,7 +165,7 @@ export class Imports {
       // While its head was being read the object may have been deleted or made public.
       check: requireFile,
     });
-    if (!head.is_short) return { record: this.#present(started, list.public_id), is_done: false };
+    if (!head.is_short) return { record: this.present(started, list.public_id), is_done: false };
     return { record: await this.#finishInRequest(owner, started), is_done: true };
   }
 
@@ -172,7 +175,7 @@ export class Imports {
     return paginate(query, {
       total: store.countImports(read, { list_id: list.id }),
       fetch: (limit, offset) => store.listImports(read, list.id, limit, offset),
-    }).map((row) => this.#present(row, list.public_id));
+    }).map((row) => this.present(row, list.public_id));
   }
 
   /** How many go with a project. */
@@ -184,27 +187,9 @@ export class Imports {
     };
   }
 
-  /** Throws AppError `not_found`, for another project's import too. */
-  get(project_id: number, id: string): ImportRecord {
-    return this.#present(this.require(project_id, id));
-  }
-
-  /** The import of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(id: string): ImportRow {
-    const row = store.findImport(this.deps.database.read, id.toUpperCase());
-    if (!row) throw notFound('Import');
-    return row;
-  }
-
   /** As `requireAny`, as clients see it. */
   show(id: string): ImportRecord {
-    return this.#present(this.requireAny(id));
-  }
-
-  require(project_id: number, id: string, read: Tx = this.deps.database.read): ImportRow {
-    const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : null;
-    if (row?.project_id !== project_id) throw notFound('Import');
-    return row;
+    return this.present(this.requireAny(id));
   }
 
   /** As `require`. Throws AppError `conflict` for one that goes on. */
@@ -249,7 +234,7 @@ export class Imports {
         job_id,
       });
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /**
@@ -274,7 +259,7 @@ export class Imports {
       });
     });
     await this.#forgetWaiting(row.id);
-    return this.#present(row);
+    return this.present(row);
   }
 
   /** Rows of an ended import that wait for the DNS wait for nothing. */
@@ -285,7 +270,7 @@ export class Imports {
 
   /** At which rate an import goes on; null: as fast as it can. */
   rowsPerMinute(id: string): number | null {
-    const row = store.findImport(this.deps.database.read, id);
+    const row = store.rows.findById(this.deps.database.read, id);
     return row?.settings.is_paced ? this.deps.rows_per_minute : null;
   }
 
@@ -298,7 +283,7 @@ export class Imports {
     const soon_ms = clock.now() + IMPORT_SOON_MS;
     const late = listWaitingJobs(database.read, EMAIL_IMPORT, soon_ms).filter(({ payload }) => {
       const id = isPlainObject(payload) ? String(payload.import_id) : '';
-      return store.findImport(database.read, id)?.position.waiting_since === null;
+      return store.rows.findById(database.read, id)?.position.waiting_since === null;
     });
     if (late.length === 0) return;
     await database.write((tx) => {
@@ -308,7 +293,7 @@ export class Imports {
 
   /** Records an unexpected failure of its job, within the transaction; the import can be resumed. */
   abandon(tx: Tx, id: string): void {
-    const row = store.findImport(tx, id);
+    const row = store.rows.findById(tx, id);
     if (row?.status !== 'pending' && row?.status !== 'processing') return;
     const error = 'Something went wrong on the server.';
     store.updateImport(tx, id, { status: 'failed', error, finished_at: this.deps.clock.now() });
@@ -317,7 +302,7 @@ export class Imports {
   /** Goes on with an import for its job; see ImportRun. */
   advance(owner: KeyOwner, id: string, limits: RunLimits): Promise<ImportPause> {
     const onCompleted = (tx: Tx, row: ImportRow): void => {
-      for (const listener of this.#listeners) listener(tx, row.project_id, this.#present(row));
+      for (const listener of this.#listeners) listener(tx, row.project_id, this.present(row));
     };
     return ImportRun.advance({ ...this.deps, onCompleted }, owner, id, limits);
   }
@@ -403,7 +388,7 @@ export class Imports {
     });
   }
 
-  #present(row: ImportRow, list_public_id = this.deps.lists.findById(row.list_id)?.public_id): ImportRecord {
+  present(row: ImportRow, list_public_id = this.deps.lists.findById(row.list_id)?.public_id): ImportRecord {
     if (list_public_id === undefined) throw notFound('Import');
     const { rows_per_minute, clock } = this.deps;
     return presentImport(row, list_public_id, { rows_per_minute, now_ms: clock.now() });

@@ -2,12 +2,10 @@
 import { and, count, eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { recordStore } from '../../platform/database/record-store.ts';
 import { contactImportRejections, contactImports, contactImportWaiting, type ImportRow } from './tables.ts';
 
-export const findImport = rawGet<ImportRow, [id: string]>(
-  'SELECT * FROM contact_imports WHERE id = ?',
-  contactImports,
-);
+export const rows = recordStore<ImportRow>(contactImports);
 
 /** Newest first. */
 export const listImports = rawAll<ImportRow, [list_id: number, limit: number, offset: number]>(

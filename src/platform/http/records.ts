@@ -11,7 +11,7 @@ interface RecordKind<Row extends RecordRow> {
   /** As messages have it: `List`. */
   noun: string;
   /** The verb that tells which there are. */
-  lister: string;
+  lister?: string;
 }
 
 /** What the service of every noun of such records has; `Seen` is what clients see of one. */
@@ -55,8 +55,8 @@ export abstract class Records<Row extends RecordRow, Seen> {
     return this.present(this.require(project_id, public_id));
   }
 
-  /** How the shell finds them. */
-  naming(): Naming {
+  /** How the shell finds what has names. */
+  naming(this: Records<Row & { name: string }, Seen>): Naming {
     const { database, rows, noun } = this.kind;
     return createNaming(
       noun.toLowerCase(),
