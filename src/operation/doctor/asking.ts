@@ -1,8 +1,12 @@
-/** Doctor beside a running server has the server look: it alone has all settings, and its own view of the network. */
+/**
+ * Doctor beside a running server has the server look: it alone has all settings, and its own view of the network.
+ * By itself doctor can't look at what only the server has the setting of.
+ */
 import { get as getHttp, type IncomingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
+import type { Config } from '../../config.ts';
 import { MAX_PER_PAGE } from '../../limits.ts';
-import type { Finding } from '../../platform/host/health-check.ts';
+import type { Finding, FindingStatus } from '../../platform/host/health-check.ts';
 import type { ServerNote } from '../../platform/host/server-note.ts';
 import { t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
@@ -62,4 +66,40 @@ function ask(
       : getHttp(options, onAnswer);
   request.on('error', reject);
   return promise;
+}
+
+/* --- Where the server does not say ---------------------------------------------------------------------------------- */
+
+/** The command tells of findings, and of what it did not look at, which is neither fine nor wrong. */
+export type Told = Omit<Finding, 'status'> & { status: FindingStatus | 'not_looked_at' };
+
+/** Has what was found for want of a secret of the server's give way to that nobody looked. */
+export function tellUnseen(
+  findings: readonly Finding[],
+  { object_store, master_key, master_key_file, passphrase }: Config,
+  { settings, kept }: ServerNote,
+): Told[] {
+  const has_own_key = (master_key ?? master_key_file ?? passphrase) !== null;
+  const key = kept.find((name) => name === 'SATCHEL_MASTER_KEY' || name === 'SATCHEL_PASSPHRASE');
+  const unseen: Told[] = [];
+  if (key && !has_own_key)
+    unseen.push(
+      notLookedAt(
+        'master key',
+        `Only the server has ${key}. Secrets, and what is asked with their help, were not looked at.`,
+      ),
+    );
+  if (settings.SATCHEL_OBJECT_STORE && !object_store)
+    unseen.push(
+      notLookedAt(
+        'object store',
+        'Only the server has the keys of SATCHEL_OBJECT_STORE. What is in the store was not looked at.',
+      ),
+    );
+  const isUnseen = ({ check }: Finding): boolean => unseen.some((each) => each.check === check);
+  return [...findings.filter((each) => !isUnseen(each)), ...unseen];
+}
+
+function notLookedAt(check: string, message: string): Told {
+  return { check, status: 'not_looked_at', message, remedy: null };
 }

@@ -8,10 +8,9 @@ import { textOption } from '../../platform/cli/options.ts';
 import { readServerNote } from '../../platform/host/server-note.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 import { withoutServiceLinks } from '../../settings.ts';
-import { askServer } from './asking.ts';
+import { askServer, type Told, tellUnseen } from './asking.ts';
 import { checkEnvFile } from './directory-checks.ts';
 import { type DoctorDeps, describeServer, examine, SERVER, worstOf } from './service.ts';
-import { type Told, tellUnseen } from './unseen.ts';
 
 export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
   cli

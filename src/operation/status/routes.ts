@@ -5,6 +5,8 @@ import { t } from '../../platform/http/schema.ts';
 import { BACKEND_VERSION } from '../../version.ts';
 import { health, type Status } from './service.ts';
 
+const build = t.Object({ backend_version: t.String(), env: t.String() });
+
 export function statusRoutes(status: Status, config: Config): Route[] {
   return [
     openRoute({
@@ -24,7 +26,7 @@ export function statusRoutes(status: Status, config: Config): Route[] {
       path: '/version',
       tag: 'Status',
       summary: 'Which build runs',
-      response: t.Object({ backend_version: t.String(), env: t.String() }),
+      response: build,
       handle: () => ({ backend_version: BACKEND_VERSION, env: config.env }),
     }),
   ];
