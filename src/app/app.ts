@@ -61,10 +61,12 @@ import { createResolver, type Resolver } from '../platform/mail/dns.ts';
 import { createMailer } from '../platform/mail/mailer.ts';
 import { createReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
-import { AiAccounts } from '../secrets/provider-accounts/ai-accounts.ts';
-import { AiAssignments, providerLinksCascade } from '../secrets/provider-accounts/assignments.ts';
-import { DatabaseAccounts } from '../secrets/provider-accounts/database-accounts.ts';
-import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accounts/database-projects.ts';
+import { AiAccounts, AiAssignments, providerLinksCascade } from '../secrets/provider-accounts/ai-accounts.ts';
+import {
+  createDatabaseLinks,
+  DatabaseAccounts,
+  DatabaseProjects,
+} from '../secrets/provider-accounts/databases.ts';
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
 import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
 import { createCronEntries } from './cron.ts';
@@ -162,7 +164,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   };
   const projects = new Projects({ ...on, ...links });
   const link_domains = new LinkDomains(on);
-  const origins = new Origins({ ...on, projects });
+  const origins = new Origins(on);
   const keys = new Keys({ ...on, projects, origins });
   const tokens = new Tokens({ ...on, projects });
   const people = createPeople({ ...on, projects, tokens });

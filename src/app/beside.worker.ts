@@ -1,5 +1,7 @@
 /** The thread of platform/host/beside.ts: all that is done beside the server. */
-import { MAKE_BODIES, PREVIEW } from '../mail/templates/beside.ts';
+
+import { MAKE_BODIES } from '../mail/templates/markdown.ts';
+import { PREVIEW } from '../mail/templates/rendering.ts';
 import { READ_PASTE } from '../marketing/imports/paste.ts';
 import { COMPOSE, LAY_OUT, OUTLOOK, SHOW, SHOW_DRAFT } from '../marketing/mails/drafts.ts';
 import { serveTasks } from '../platform/host/beside.ts';

@@ -1,11 +1,12 @@
 /** The health checks of every noun that has any, in the order in which `satchel doctor` reports. */
-import { keyChecks } from '../access/keys/checks.ts';
+
+import { keyChecks } from '../access/keys/service.ts';
 import { peopleChecks } from '../access/people/checks.ts';
-import { projectChecks } from '../access/projects/checks.ts';
+import { projectChecks } from '../access/projects/link-domains.ts';
 import { objectStoreChecks } from '../files/objects/checks.ts';
-import { variantChecks } from '../files/variants/checks.ts';
+import { variantChecks } from '../files/variants/service.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
-import { domainReportChecks } from '../mail/domain-reports/checks.ts';
+import { domainReportChecks } from '../mail/domain-reports/service.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
@@ -21,8 +22,8 @@ import { replicaChecks } from '../operation/replica/checks.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { CheckedDirectory, HealthCheck } from '../platform/host/health-check.ts';
 import { silentLogger } from '../platform/host/logger.ts';
-import { providerAccountChecks } from '../secrets/provider-accounts/checks.ts';
-import { vaultChecks } from '../secrets/vault/checks.ts';
+import { providerAccountChecks } from '../secrets/provider-accounts/service.ts';
+import { vaultChecks } from '../secrets/vault/service.ts';
 import { webhookChecks } from '../webhooks/checks.ts';
 import { createServices, type Services } from './app.ts';
 

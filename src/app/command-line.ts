@@ -201,7 +201,7 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
     (await import('../platform/cli/platform-verbs.ts')).registerEnvFileVerb(cli),
   ),
   word('__make_variants', null, async (cli) => {
-    const { makeVariants } = await import('../files/variants/maker.ts');
+    const { makeVariants } = await import('../files/variants/making.ts');
     cli.command('__make_variants').action(async () => {
       const made = makeVariants();
       if (made === null) throw new UsageError('__make_variants is for a server to start');

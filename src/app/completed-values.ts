@@ -1,9 +1,9 @@
 /** Completes values at the shell: projects and keys of the data directory, as far as it may be read. */
 
 import { ABILITY_WORDS } from '../access/keys/abilities-cli.ts';
-import { completeKey } from '../access/keys/completion.ts';
-import { completeProject } from '../access/projects/completion.ts';
+import { completeKey } from '../access/keys/service.ts';
 import { findProject } from '../access/projects/service.ts';
+import { completeProject } from '../access/projects/slugs.ts';
 import { openReadOnly } from '../operation/doctor/database-checks.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { completeWords, type Line, type Values, type Word } from '../platform/cli/completion.ts';

@@ -1,4 +1,5 @@
 /** Every route of Satchel, in the order of the documentation. */
+
 import { auditRoutes } from '../access/audit/routes.ts';
 import { keyRoutes } from '../access/keys/routes.ts';
 import { originRoutes } from '../access/origins/routes.ts';
@@ -11,13 +12,11 @@ import { consolePageRoutes } from '../console/routes.ts';
 import { objectRoutes } from '../files/objects/routes.ts';
 import { uploadRoutes } from '../files/uploads/routes.ts';
 import { deliveryRoutes } from '../mail/deliveries/routes.ts';
-import { domainReportRoutes } from '../mail/domain-reports/routes.ts';
 import { emailRoutes } from '../mail/emails/routes.ts';
 import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
-import { replyRoutes } from '../mail/replies/routes.ts';
+import { domainReportRoutes, replyRoutes, submissionRoutes } from '../mail/routes.ts';
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
-import { submissionRoutes } from '../mail/submission/routes.ts';
 import { templateRoutes } from '../mail/templates/routes.ts';
 import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';

@@ -1,6 +1,7 @@
 /**
  * Mail, composed: what it goes out from, what is written and when, what was accepted and what becomes of it.
  */
+
 import type { Keys } from '../access/keys/service.ts';
 import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
@@ -11,7 +12,6 @@ import type { Logger } from '../platform/host/logger.ts';
 import type { Idempotency } from '../platform/http/idempotency.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import type { JobQueue } from '../platform/jobs/engine.ts';
-import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { generateDkimKey } from '../platform/mail/dkim.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
@@ -22,12 +22,11 @@ import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
 import { DomainReports } from './domain-reports/service.ts';
 import { EmailBatches } from './emails/batches.ts';
 import { Emails } from './emails/service.ts';
-import { InboxReaders } from './inboxes/readers.ts';
+import { InboxReaders } from './inboxes/reader.ts';
 import { Inboxes } from './inboxes/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
 import { Replies } from './replies/service.ts';
-import { Schedules } from './schedules/service.ts';
-import { createScheduleTask } from './schedules/tasks.ts';
+import { createScheduleTask, Schedules } from './schedules/service.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
 import { Templates, templateNaming } from './templates/service.ts';
@@ -102,26 +101,4 @@ export function createMail(needs: MailNeeds) {
 /** The jobs of mail. */
 export function mailTasks({ deliveries, schedules }: MailServices) {
   return [deliveries.attempts.task(), deliveries.bulk.task(), createScheduleTask(schedules)];
-}
-
-/** What mail does by the clock. */
-export function mailCronEntries(services: MailServices): CronEntry[] {
-  const { schedules, sending_domains, emails, deliveries, domain_reports, replies } = services;
-  const entry = (name: string, expression: string, run: CronEntry['run']): CronEntry => ({
-    name,
-    expression,
-    at_start: true,
-    run,
-  });
-  return [
-    // Contract: every active schedule is looked at each minute; at the start too, as a restart may have
-    // missed one.
-    entry('email-schedules', '* * * * *', () => schedules.queueDueRuns()),
-    entry('DKIM rotation', '0 * * * *', () => sending_domains.lookForNewKeys()),
-    entry('email retention', '41 3 * * *', () => emails.sweep()),
-    entry('late attempts', '31 * * * *', () => deliveries.mendTimes()),
-    entry('captured messages', '43 3 * * *', () => deliveries.sweep()),
-    entry('domain reports', '49 3 * * *', () => domain_reports.sweep()),
-    entry('replies', '47 3 * * *', () => replies.sweep()),
-  ];
 }

@@ -15,7 +15,6 @@ import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { DurableRates } from '../platform/http/rate-limit.ts';
 import type { JobQueue } from '../platform/jobs/engine.ts';
-import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { AddressHolder } from '../platform/mail/address.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
@@ -25,7 +24,6 @@ import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { noteReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { createCampaignTask } from './campaign-engine.ts';
-import { sweepWords } from './campaigns.ts';
 import { Privacy } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { importsHolder } from './imports/privacy.ts';
@@ -350,32 +348,5 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
     createSubscribeTask(subscriptions, clock),
     createCampaignTask(sequence_engine, projects),
     createCampaignTask(broadcast_engine, projects),
-  ];
-}
-
-/**
- * What email marketing does by the clock: it forgets what is old, and mends what a crash or a wrong clock
- * left.
- */
-export function marketingCronEntries(
-  services: MarketingServices & Pick<MarketingNeeds, 'templates'>,
-): CronEntry[] {
-  const { contacts, privacy, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
-  const { templates, sequences, broadcasts } = services;
-  const entry = (name: string, expression: string, run: () => Promise<void>): CronEntry => ({
-    name,
-    expression,
-    at_start: true,
-    run,
-  });
-  return [
-    entry('contacts of deleted projects', '*/10 * * * *', () => contacts.sweep()),
-    entry('addresses to forget', '41 * * * *', () => privacy.goOn()),
-    entry('rejected rows', '31 3 * * *', () => imports.sweep()),
-    entry('confirmations', '33 3 * * *', () => subscriptions.sweep()),
-    entry('finished sequences', '37 * * * *', () => sequence_life.sweep()),
-    entry('late enrollments', '29 * * * *', () => going_on.mendTimes()),
-    entry('open broadcasts', '31 * * * *', () => broadcast_life.mend()),
-    entry('words of nothing', '39 3 * * *', () => sweepWords(templates, [sequences, broadcasts])),
   ];
 }

@@ -16,11 +16,11 @@ import { isHeld } from '../platform/jobs/store.ts';
 import type { AddressHolder } from '../platform/mail/address.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { bodyOf } from './events.ts';
 import {
   CHANGED_FIELDS,
   type DeliveryDetails,
   type DeliveryRecord,
+  type EventType,
   type NewWebhookInput,
   presentWebhook,
   TEST_TYPE,
@@ -28,10 +28,9 @@ import {
   type WebhookRecord,
   type WebhookWithSecret,
 } from './schemas.ts';
-import { createSecret, SIGNATURE_HEADER } from './signing.ts';
 import * as store from './store.ts';
 import type { DeliveryRow, TryRow, WebhookRow } from './tables.ts';
-import { contextOf, type Tries } from './tries.ts';
+import { contextOf, createSecret, SIGNATURE_HEADER, type Tries } from './tries.ts';
 
 /** Of one project: each gets a copy of what happens. */
 export const MAX_WEBHOOKS_PER_PROJECT = 20;
@@ -412,4 +411,36 @@ function entryOf(
   more: Record<string, unknown> = {},
 ) {
   return { event, target: `webhook:${public_id}`, metadata: { host: hostOf(new URL(url)), ...more } };
+}
+
+/** What an event tells. */
+export interface EventData {
+  /** The record as GET answers it, at the moment of the event. */
+  data: object;
+  /** Whom it speaks of, so that it can be forgotten with them. */
+  address?: string | null;
+}
+
+export class WebhookEvents {
+  constructor(private readonly deps: { clock: Clock; onEvent(): void }) {}
+
+  /**
+   * Notes an event within its transaction. Where no webhook of the project listens that costs one seek:
+   * `describe` is not asked, and nothing is kept. Null tells nothing.
+   */
+  tell(tx: Tx, project_id: number, type: EventType, describe: () => EventData | null): void {
+    if (!store.isListenedTo(tx, project_id, type)) return;
+    const told = describe();
+    if (!told) return;
+    const created_at = this.deps.clock.now();
+    const address = told.address?.toLowerCase() ?? null;
+    const body = bodyOf(type, created_at, told.data);
+    store.insertEvent(tx, { project_id, type, body, address, is_fanned_out: false, created_at });
+    this.deps.onEvent();
+  }
+}
+
+/** The body by the specification: the same over tries and replays. */
+export function bodyOf(type: string, at_ms: number, data: object): string {
+  return JSON.stringify({ type, timestamp: toIso(at_ms), data });
 }

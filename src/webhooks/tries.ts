@@ -1,12 +1,14 @@
-/** One try at telling a webhook: where it goes, how it is signed, and what its answer means. */
+/** One try at telling a webhook: where it goes, how it is signed, the thread that sends it, and what its answer means. */
+
+import { createHmac, randomBytes } from 'node:crypto';
+import { messageOf } from '../errors.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
+import { Thread } from '../platform/host/threads.ts';
 import { type Destinations, hostOf } from '../platform/http/destinations.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { VERSION } from '../version.ts';
-import type { Answer } from './exchange.ts';
-import type { Sender } from './sender.ts';
-import { signedHeaders } from './signing.ts';
+import type { Answer, Outgoing } from './exchange.ts';
 import type { TryRow, WebhookRow } from './tables.ts';
 
 /** Decision: one try, from the look-up of the name to the end of the answer's headers. */
@@ -52,7 +54,7 @@ export class Tries {
     const outgoing = {
       port: Number(url.port || (is_tls ? 443 : 80)),
       certified_name: is_tls ? host : null,
-      message: messageOf(url, headers, body),
+      message: requestText(url, headers, body),
     };
     let answer: Answer = { failure: 'no answer in time', is_unreached: true, is_ours: false };
     for (const address of destination.addresses) {
@@ -102,7 +104,7 @@ function headersOf(url: URL, body: string, signed: Record<string, string>): Reco
   };
 }
 
-function messageOf(url: URL, headers: Record<string, string>, body: string): string {
+function requestText(url: URL, headers: Record<string, string>, body: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
@@ -123,4 +125,66 @@ function failed(error: string): Outcome {
 
 function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
+const PREFIX = 'whsec_';
+export const SIGNATURE_HEADER = 'webhook-signature';
+/** The specification asks for 24 to 64. */
+const SECRET_BYTES = 32;
+
+export function createSecret(): string {
+  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** The headers that tell a receiver what it got and that it is from here: one signature for each secret. */
+export function signedHeaders(
+  secrets: readonly string[],
+  message: { id: string; at_ms: number; body: string },
+): Record<string, string> {
+  const { id, at_ms, body } = message;
+  const timestamp = String(Math.floor(at_ms / 1_000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    [SIGNATURE_HEADER]: signatures.join(' '),
+  };
+}
+
+const IDLE_STOP_MS = 60_000;
+
+interface SenderOptions {
+  /** Authorities besides the system's; for tests. */
+  ca?: string | undefined;
+  /** Called with the error when the thread dies. */
+  onCrash?: (message: string) => void;
+}
+
+export class Sender {
+  readonly #ca: string | undefined;
+  readonly #thread: Thread<Outgoing, Answer>;
+
+  constructor({ ca, ...options }: SenderOptions = {}) {
+    this.#ca = ca;
+    this.#thread = new Thread({
+      ...options,
+      start: () => new Worker(new URL('./sender.worker.ts', import.meta.url)),
+      idle_stop_ms: IDLE_STOP_MS,
+    });
+  }
+
+  /** Sends a request. Resolves with what became of it, whatever that is; never rejects. */
+  send(outgoing: Outgoing): Promise<Answer> {
+    return this.#thread
+      .ask({ ...outgoing, ca: this.#ca })
+      .catch((error: unknown) => ({ failure: messageOf(error), is_unreached: true, is_ours: true }));
+  }
+
+  /** Ends the thread; what it had in hand was not tried, as far as is known. */
+  stop(): void {
+    this.#thread.end(new Error('the server stopped'));
+  }
 }

@@ -19,11 +19,9 @@ import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { type EventData, WebhookEvents } from './events.ts';
 import type { EventType } from './schemas.ts';
-import { Sender } from './sender.ts';
-import { Webhooks } from './service.ts';
-import { Tries } from './tries.ts';
+import { type EventData, WebhookEvents, Webhooks } from './service.ts';
+import { Sender, Tries } from './tries.ts';
 
 /** What webhooks need. */
 interface WebhookNeeds {

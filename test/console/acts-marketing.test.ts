@@ -412,7 +412,7 @@ describe.skipIf(executable === null)('an import', () => {
       await page.getByRole('button', { name: 'Import the file' }).click();
       await page.getByText('Say which column holds the email addresses.', { exact: true }).waitFor();
       const stored = async () =>
-        (await on.app.services.objects.search(shop().id, { q: 'visitors.csv' })).meta.total;
+        (await on.app.services.objects.list(shop().id, { q: 'visitors.csv' })).meta.total;
       expect(await stored()).toBe(0);
 
       await page.getByLabel('What Contact becomes').selectOption('email');

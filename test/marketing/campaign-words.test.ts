@@ -1,6 +1,6 @@
 /** The words that a broadcast or step has of its own, and drafts of any words: kept apart, copied, swept, tested. */
 import { beforeAll, expect, test } from 'bun:test';
-import { marketingCronEntries } from '../../src/marketing/marketing.ts';
+import { createCronEntries } from '../../src/app/cron.ts';
 import { actor } from '../support/helpers.ts';
 import { invalidFieldsOf } from '../support/management.ts';
 import { type BroadcastApp, dataOf, rowsOf, startBroadcastApp } from './broadcasts/setup.ts';
@@ -25,7 +25,7 @@ const find = (slug: unknown) => on.mirror('GET', `${TEMPLATES}/${slug}`);
 const listed = async (query = '') =>
   rowsOf(await on.mirror('GET', TEMPLATES + query)).map(({ slug }) => slug);
 const sweep = () =>
-  marketingCronEntries({ ...on.app.services })
+  createCronEntries(on.app.services)
     .find(({ name }) => name === 'words of nothing')
     ?.run();
 const changesTold = () => on.app.services.audit.listNewest({ event: 'template.changed' }, 50);

@@ -2,8 +2,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { AnswerBody } from '../../src/webhooks/answer-body.ts';
-import { type Answer, exchange, type Outgoing } from '../../src/webhooks/exchange.ts';
+import { type Answer, AnswerBody, exchange, type Outgoing } from '../../src/webhooks/exchange.ts';
 import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../support/smtp-certificates.ts';
 
 const servers: Server[] = [];

@@ -1,9 +1,12 @@
 /** API keys: who bears one; making, changing, rotating, revealing, deleting and looking them up. */
+
 import { AppError, conflict, forbidden, notFound, toDo } from '../../errors.ts';
-import { MAX_APP_ID_CHARS } from '../../limits.ts';
+import { COMPLETED_WORDS, MAX_APP_ID_CHARS } from '../../limits.ts';
+import type { Word } from '../../platform/cli/completion.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { type HealthCheck, sealedCheck } from '../../platform/host/health-check.ts';
 import {
   type Actor,
   type KeyCaller,
@@ -24,12 +27,13 @@ import {
   type Origins,
   type RequestOrigin,
 } from '../origins/service.ts';
-import type {
-  AbbreviatedKey,
-  ProjectRecord,
-  ProjectRow,
-  ProjectState,
-  Projects,
+import {
+  type AbbreviatedKey,
+  findProjectState,
+  type ProjectRecord,
+  type ProjectRow,
+  type ProjectState,
+  type Projects,
 } from '../projects/service.ts';
 import { ORIGINS_NAMED, purposeOf } from './purpose.ts';
 import {
@@ -43,6 +47,7 @@ import {
   type WhyInput,
 } from './schemas.ts';
 import * as store from './store.ts';
+import { listKeysFrom } from './store.ts';
 import type { KeyRow } from './tables.ts';
 
 export type { KeyRow } from './tables.ts';
@@ -120,7 +125,8 @@ export class Keys {
   /** Whether a key may do something, for what goes on after its request. */
   may(id: number, permission: Permission): boolean {
     const key = store.findKey(this.deps.database.read, id);
-    const is_accepted = key?.is_active && this.deps.projects.stateOf(key.project_id)?.status === 'active';
+    const is_accepted =
+      key?.is_active && findProjectState(this.deps.database.read, key.project_id)?.status === 'active';
     return is_accepted === true && permissionsOf(key).has(permission);
   }
 
@@ -140,7 +146,7 @@ export class Keys {
 
   #findBearer(hash: string): Bearer | null {
     const key = this.#findByHash(hash);
-    const project = key && this.deps.projects.stateOf(key.project_id);
+    const project = key && findProjectState(this.deps.database.read, key.project_id);
     return project && { key, project, permissions: permissionsOf(key) };
   }
 
@@ -151,7 +157,7 @@ export class Keys {
       const why = `The key is deactivated: every request gets 401. Turn it on with: satchel key activate ${key.id}`;
       return { accepted: false, code: 'KEY_INACTIVE', message, why };
     }
-    if (this.deps.projects.stateOf(key.project_id)?.status !== 'active') {
+    if (findProjectState(this.deps.database.read, key.project_id)?.status !== 'active') {
       return {
         accepted: false,
         code: 'PROJECT_INACTIVE',
@@ -394,7 +400,7 @@ export class Keys {
   }
 
   #stateIn(tx: Tx, project_id: number): ProjectState {
-    const state = this.deps.projects.stateOf(project_id, tx);
+    const state = findProjectState(tx, project_id);
     if (!state) throw notFound('Project');
     return state;
   }
@@ -457,4 +463,27 @@ function permissionsOf(key: KeyRow): Set<Permission> {
   if (key.permissions.email_template === true) permissions.add('email_template');
   if (key.permissions.captcha === true) permissions.add('captcha');
   return permissions;
+}
+
+export function keyChecks({ keys, projects }: { keys: Keys; projects: Projects }): HealthCheck[] {
+  return [
+    sealedCheck(() =>
+      projects.listAll({}).flatMap((project) =>
+        keys.listUndecryptable(project).map((id) => ({
+          message: `The copy of API key ${id} of project ${project.slug} does not decrypt.`,
+          remedy: `satchel key rotate ${id}`,
+        })),
+      ),
+    ),
+  ];
+}
+
+/** Names of the keys of a project, newest first; without a project the numbers of all keys. */
+export function completeKey(read: Tx, typed: string, project_id: number | null): Word[] {
+  return listKeysFrom(read, { beginning: typed, project_id }, COMPLETED_WORDS).map(
+    ({ id, name, key_prefix }) =>
+      project_id === null
+        ? { word: String(id), description: `${name}, ${key_prefix}...` }
+        : { word: name, description: `${id}, ${key_prefix}...` },
+  );
 }

@@ -5,7 +5,7 @@ import { type Database, explainMissing, type Tx } from '../../platform/database/
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { merge } from '../../platform/http/fields.ts';
-import type { Projects } from '../projects/service.ts';
+import { findProjectState } from '../projects/service.ts';
 import {
   canonicalizeFingerprint,
   canonicalizeOrigin,
@@ -28,8 +28,7 @@ import {
 import * as store from './store.ts';
 import type { GlobalOriginRow, OriginRow } from './tables.ts';
 
-export { type OriginDecision, type RequestOrigin, remarkOnValue } from './matcher.ts';
-export { describeRefusal } from './refusal.ts';
+export { describeRefusal, type OriginDecision, type RequestOrigin, remarkOnValue } from './matcher.ts';
 export { type OriginRecord, originRecord } from './schemas.ts';
 export type { OriginRow } from './tables.ts';
 
@@ -41,7 +40,7 @@ interface OfKey {
 }
 
 export class Origins {
-  constructor(private readonly deps: { database: Database; clock: Clock; projects: Projects }) {}
+  constructor(private readonly deps: { database: Database; clock: Clock }) {}
 
   /** Whether a key accepts a request from there, and by which rule. */
   decide(
@@ -138,7 +137,7 @@ export class Origins {
     now: number,
   ): void {
     const { event, key, origin, before } = of;
-    const project = this.deps.projects.stateOf(key.project_id, tx);
+    const project = findProjectState(tx, key.project_id);
     const metadata = { name: key.name, origin: presentOrigin(origin) };
     const changes = before ? changesOf(presentOrigin(before), presentOrigin(origin)) : {};
     recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata, changes }, now);

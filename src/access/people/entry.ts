@@ -1,13 +1,12 @@
 /** People, and how they get in, stay in and leave: the console's services, sharing one hasher. */
 import type { Config } from '../../config.ts';
-import { Invitations } from './invitations.ts';
+import { Invitations, Welcome } from './invitations.ts';
 import { OwnAccount } from './own-account.ts';
 import { type Argon2, Passwords } from './passwords.ts';
 import { People, type PeopleDeps } from './service.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
 import { Tries } from './tries.ts';
-import { Welcome } from './welcome.ts';
 
 export interface Entry {
   welcome: Welcome;

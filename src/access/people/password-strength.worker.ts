@@ -1,9 +1,10 @@
 /** The thread of password-strength.ts: judges one password. */
+
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';
 import { JUDGED_PASSWORD_CHARS } from '../../limits.ts';
 import { serve } from '../../platform/host/threads.ts';
-import type { StrengthRequest } from './password-strength.ts';
+import type { StrengthRequest } from './passwords.ts';
 
 serve(({ password, own_words }: StrengthRequest): number => {
   // The library counts UTF-16 units, of which a code point has at most two.

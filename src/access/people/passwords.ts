@@ -1,10 +1,11 @@
-/** Passwords: which are good enough, and hashing and checking them without holding anything else up. */
+/** Passwords: how hard they are to guess, and hashing and checking them without holding anything else up. */
+
 import { domainToUnicode } from 'node:url';
 import { AppError, invalid } from '../../errors.ts';
 import { JUDGED_PASSWORD_CHARS, MIN_PASSWORD_SCORE } from '../../limits.ts';
 import { requireThreadDescriptors } from '../../platform/host/shortages.ts';
+import { askOnce } from '../../platform/host/threads.ts';
 import { loadArgon2 } from '../../platform/secrets/sealing.ts';
-import { scoreOf } from './password-strength.ts';
 import type { PersonRow } from './tables.ts';
 
 /** Decision (OWASP's first choice): argon2id with 19 MiB, 2 passes, 1 lane takes some 25 ms. */
@@ -110,4 +111,16 @@ export class Passwords {
       else this.#running -= 1;
     }
   }
+}
+
+export interface StrengthRequest {
+  password: string;
+  /** Words that are guessed before any other. */
+  own_words: readonly string[];
+}
+
+/** zxcvbn's score: 0 (a thousand guesses) to 4 (over ten thousand million). Throws AppError `unavailable`. */
+export function scoreOf(password: string, own_words: readonly string[]): Promise<number> {
+  const start = (): Worker => new Worker(new URL('./password-strength.worker.ts', import.meta.url));
+  return askOnce<StrengthRequest, number>(start, { password, own_words });
 }

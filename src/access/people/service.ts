@@ -23,9 +23,8 @@ import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/
 import type { DurableRates } from '../../platform/http/rate-limit.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { createSecret, hashToken } from '../../platform/secrets/token-format.ts';
-import type { Projects } from '../projects/service.ts';
+import { listScopeIds, type Projects, replaceScope } from '../projects/service.ts';
 import type { Tokens } from '../tokens/service.ts';
-import { listLockOuts } from './failures.ts';
 import type {
   NewPersonInput,
   PersonChanges,
@@ -37,7 +36,7 @@ import { NO_WRONG_CODES, openTotp } from './second-step.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
-import { forgiveFailures } from './tries.ts';
+import { forgiveFailures, listLockOuts } from './tries.ts';
 
 /** Decision: one-time links last 24 h. */
 const LINK_EXPIRY_MS = 24 * 3_600_000;
@@ -206,7 +205,7 @@ export class People {
       created_at: now_ms,
       updated_at: now_ms,
     });
-    this.deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
+    replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
     return row;
   }
 
@@ -248,7 +247,7 @@ export class People {
         updated_at: now,
       });
       if (!changed) throw notFound('Person');
-      this.deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
+      replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
       this.deps.tokens.followPerson(tx, current.id, after.read_only);
       if (is_active === false) {
         sessions.deleteSessionsOf(tx, current.id, null);
@@ -408,7 +407,7 @@ export class People {
 
   #powersOf(person: PersonRow, read: Tx = this.deps.database.read): Powers {
     const { id, read_only, all_projects } = person;
-    const project_ids = all_projects ? [] : this.deps.projects.scopeIdsOf({ kind: 'person', id }, read);
+    const project_ids = all_projects ? [] : listScopeIds(read, { kind: 'person', id });
     return { capabilities: new Set(capabilitiesOf(person)), read_only, all_projects, project_ids };
   }
 }

@@ -7,7 +7,6 @@ import { newId } from '../../platform/host/ids.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import { createSecret, hashToken } from '../../platform/secrets/token-format.ts';
-import { recordFailure } from './failures.ts';
 import type { Passwords } from './passwords.ts';
 import { NO_WRONG_CODES, takeCode, waitOfCodes } from './second-step.ts';
 import { audit, nameOf, type PeopleDeps } from './service.ts';
@@ -19,6 +18,7 @@ import {
   limitsOfNobody,
   limitsOfStranger,
   limitsWhereKnown,
+  recordFailure,
   type Tries,
   type Try,
 } from './tries.ts';

@@ -2,11 +2,13 @@
  * Link domains: a project's own host name, in links of its mails and its public pages once it is known to
  * lead to this Satchel.
  */
+
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import { type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { Destinations, hostOf } from '../../platform/http/destinations.ts';
 import { isLoopback, isUntrusted, TRUST_REMEDY } from '../../platform/http/hosts.ts';
@@ -219,4 +221,25 @@ function checkLinkDomain(tx: Tx, text: string, of: { project_id: number; public_
       errors: { link_domain: ['is already taken by another project'] },
     });
   return name;
+}
+
+export function projectChecks({ link_domains }: { link_domains: LinkDomains }): HealthCheck[] {
+  const check = 'link domains';
+  return [
+    {
+      check,
+      run: () =>
+        link_domains
+          .list()
+          .map(({ slug, link_domain, link_domain_status, link_domain_problem }) =>
+            link_domain_problem === null && link_domain_status === 'active'
+              ? ok(check, `${link_domain} leads here.`)
+              : warning(
+                  check,
+                  `${link_domain} of the project ${slug} is ${link_domain_status}: ${link_domain_problem ?? 'nobody has asked yet'}.`,
+                  `satchel project verify-links ${slug}`,
+                ),
+          ),
+    },
+  ];
 }

@@ -28,9 +28,9 @@ import {
   type ProjectRecord,
   type ProjectWithKeys,
 } from './schemas.ts';
-import { mergeSending } from './sending.ts';
+import { mergeSending } from './sending-domains.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
-import type { ProjectState, ScopeHolder, Sending } from './store.ts';
+import type { ScopeHolder, Sending } from './store.ts';
 import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
@@ -50,7 +50,14 @@ export {
   type ProjectRecord,
   projectRecord,
 } from './schemas.ts';
-export type { ProjectState } from './store.ts';
+export {
+  findProjectState,
+  insertScope,
+  listInactiveIds,
+  listScopeIds,
+  type ProjectState,
+  replaceScope,
+} from './store.ts';
 export type { ProjectRow } from './tables.ts';
 
 /** How another noun takes part in the deletion of a project. */
@@ -118,22 +125,12 @@ export class Projects {
     return store.findProjectById(this.deps.database.read, id);
   }
 
-  /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
-  stateOf(id: number, read: Tx = this.deps.database.read): ProjectState | null {
-    return store.findProjectState(read, id);
-  }
-
   /**
    * Whether anything of it may be sent or run: not while it is inactive or on its way here. Runs with each
    * claim of jobs and each look at bulk mail.
    */
   isActive(id: number, read: Tx = this.deps.database.read): boolean {
     return store.isActive(read, id);
-  }
-
-  /** Numeric ids of the projects of which nothing may be sent or run. */
-  listInactiveIds(read: Tx): number[] {
-    return store.listInactiveIds(read);
   }
 
   /** Throws AppError `conflict` project_inactive where nothing of it may be sent or run. */
@@ -405,11 +402,6 @@ export class Projects {
     return counts;
   }
 
-  /** Ids of the projects that somebody is scoped to: one indexed read, for every request of theirs. */
-  scopeIdsOf(holder: ScopeHolder, read: Tx = this.deps.database.read): number[] {
-    return store.listScopeIds(read, holder);
-  }
-
   /** The projects that somebody is scoped to, by name, as their record names them. */
   scopeOf(holder: ScopeHolder, read: Tx = this.deps.database.read): AbbreviatedProject[] {
     return store
@@ -428,16 +420,6 @@ export class Projects {
       if (project && mayAccessProject(giver, project.id)) return project.id;
       throw invalid({ projects: ['must name projects that you can see'] });
     });
-  }
-
-  /** Adds a project to those that somebody is scoped to. Who has all of them has this one. */
-  addScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
-    store.insertScope(tx, holder, project_id);
-  }
-
-  /** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */
-  replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
-    store.replaceScope(tx, holder, project_ids);
   }
 
   #audit(

@@ -1,7 +1,11 @@
 /** Slugs of projects: which ones may be chosen, and how one is made from a name. Pure functions. */
+
 import { invalid } from '../../errors.ts';
-import { MAX_NAME_CHARS } from '../../limits.ts';
+import { COMPLETED_WORDS, MAX_NAME_CHARS } from '../../limits.ts';
+import type { Word } from '../../platform/cli/completion.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { isUlid } from '../../platform/host/ids.ts';
+import { listProjectsFrom } from './store.ts';
 
 /** Room for the number behind a generated slug that exists already. */
 const MAX_BASE_CHARS = MAX_NAME_CHARS - 12;
@@ -40,4 +44,12 @@ function slugBase(name: string): string {
     .replace(/^-+|-+$/g, '');
   if (words === '') return 'project';
   return ONLY_DIGITS.test(words) || isUlid(words) ? `project-${words}` : words;
+}
+
+/** Slugs that begin so. */
+export function completeProject(read: Tx, typed: string): Word[] {
+  return listProjectsFrom(read, typed, COMPLETED_WORDS).map(({ slug, name }) => ({
+    word: slug,
+    description: name,
+  }));
 }

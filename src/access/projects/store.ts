@@ -29,7 +29,7 @@ export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): vo
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
-/** What every request with an API key needs of its project. */
+/** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
 export const findProjectState = rawGet<ProjectState, [id: number]>(
   "SELECT id, public_id, status FROM projects WHERE id = ? AND status <> 'arriving'",
 );
@@ -45,6 +45,7 @@ export function listSlugs(sqlite: Sqlite, ids: readonly number[]): string[] {
 /** Each claim of jobs asks it of each project that has any waiting. */
 export const isActive = rawHas<[id: number]>("SELECT 1 FROM projects WHERE id = ? AND status = 'active'");
 
+/** Numeric ids of the projects of which nothing may be sent or run. */
 export const listInactiveIds = rawValues<number>("SELECT id FROM projects WHERE status = 'inactive'");
 
 /** Which sending domains a project's mail goes by, by name. */
@@ -175,15 +176,17 @@ const SCOPES = {
   person: scopeSql('person_projects', 'person_id'),
 };
 
-/** Numeric ids of the projects that somebody is scoped to. */
+/** Ids of the projects that somebody is scoped to: one indexed read, for every request of theirs. */
 export function listScopeIds(read: Tx, holder: ScopeHolder): number[] {
   return SCOPES[holder.kind].ids(read, holder.id);
 }
 
+/** Adds a project to those that somebody is scoped to. Who has all of them has this one. */
 export function insertScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
   SCOPES[holder.kind].add(tx, holder.id, project_id);
 }
 
+/** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */
 export function replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
   SCOPES[holder.kind].clear(tx, holder.id);
   for (const project_id of project_ids) insertScope(tx, holder, project_id);

@@ -14,7 +14,7 @@ import {
 } from '../../platform/http/capabilities.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../../platform/secrets/token-format.ts';
-import type { Projects } from '../projects/service.ts';
+import { listScopeIds, type Projects, replaceScope } from '../projects/service.ts';
 import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
@@ -78,7 +78,9 @@ export class Tokens {
       id: token.id,
       name: token.name,
       all_projects: token.all_projects,
-      project_ids: token.all_projects ? [] : this.deps.projects.scopeIdsOf({ kind: 'token', id: token.id }),
+      project_ids: token.all_projects
+        ? []
+        : listScopeIds(this.deps.database.read, { kind: 'token', id: token.id }),
       capabilities: new Set(capabilitiesOf(token)),
       read_only: isReadOnly(token),
     };
@@ -127,7 +129,7 @@ export class Tokens {
         created_by_name: actor.name,
         person_id: ownerOf(tx, giver),
       });
-      this.deps.projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
+      replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
       const metadata = {
         name: row.name,
         token_prefix: row.token_prefix,

@@ -19,13 +19,13 @@ import {
   type StoreName,
 } from '../../platform/files/store.ts';
 import { readHold } from '../../platform/files/store-hold.ts';
-import type { BlobUpload } from '../../platform/files/upload.ts';
+import { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { ContentStore } from './contents.ts';
 import { spool, writeStream } from './spool.ts';
 import {
   deleteRemovals,
+  findContents,
   findObject,
   hasPinnedContents,
   isNoted,
@@ -358,4 +358,30 @@ export class ObjectBytes {
 export async function hasObjectIn(read: Tx, store: S3Store): Promise<boolean> {
   for (const id of listNewestStored(read, LOOKED_FOR)) if ((await store.sizeOf(id)) !== null) return true;
   return false;
+}
+
+export class ContentStore implements ByteStore {
+  readonly name = 'database';
+
+  constructor(private readonly database: Pick<Database, 'read'>) {}
+
+  /**
+   * Starts an upload that holds its bytes; the caller writes them with the row. Throws AppError `invalid`
+   * where they are too many.
+   */
+  openUpload(id: string): BlobUpload {
+    const refuse = async (): Promise<never> => {
+      throw new AppError('invalid', `The database keeps files of at most ${CONTENTS_MAX_BYTES} bytes.`);
+    };
+    const sink = { piece_bytes: CONTENTS_MAX_BYTES, append: refuse, finish: refuse, discard() {} };
+    return new BlobUpload(id, sink, undefined, CONTENTS_MAX_BYTES);
+  }
+
+  async read(id: string, { start, end }: Span): Promise<Blob | null> {
+    const bytes = findContents(this.database.read, id);
+    return bytes && new Blob([bytes.subarray(start, end)]);
+  }
+
+  /** Does nothing: the bytes went with their row. */
+  async remove(): Promise<void> {}
 }

@@ -128,8 +128,7 @@ function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
       }),
       response: t.Array(listedObject),
       may_be_capped: true,
-      handle: ({ caller: { project }, query: { q = '', ...query } }) =>
-        q === '' ? deps.objects.list(project.id, query) : deps.objects.search(project.id, { ...query, q }),
+      handle: ({ caller: { project }, query }) => deps.objects.list(project.id, query),
     }),
   ];
 }

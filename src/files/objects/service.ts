@@ -11,11 +11,15 @@ import type { BlobUpload } from '../../platform/files/upload.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import type { Idempotency, IdempotentRequest, KeptAnswer } from '../../platform/http/idempotency.ts';
+import {
+  hashRequest,
+  type Idempotency,
+  type IdempotentRequest,
+  type KeptAnswer,
+} from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import type { ObjectBytes, Pins } from './bytes.ts';
-import { ObjectListeners } from './listeners.ts';
 import { listPage, type ObjectQuery, searchPage } from './listing.ts';
 import {
   type ChangedObject,
@@ -26,28 +30,12 @@ import {
   type StoredObject,
 } from './schemas.ts';
 import type { NewObject, Visibility } from './store.ts';
-import {
-  countObjects,
-  deleteExpiredObjects,
-  deleteObject,
-  deleteUploadDaysBefore,
-  findObject,
-  findObjectsOfProject,
-  insertObject,
-  isNoted,
-  listKnownIds,
-  listProjectObjectIds,
-  listThere,
-  saveContents,
-  updateObject,
-} from './store.ts';
+import * as store from './store.ts';
 import type { ObjectRow } from './tables.ts';
-import { hashOf } from './upload-hash.ts';
 
 export { hasObjectIn, ObjectBytes, type Pins } from './bytes.ts';
 export { InternalObjects } from './internal.ts';
 export { ObjectLinks } from './links.ts';
-export type { ObjectEvent } from './listeners.ts';
 export { ObjectMoves } from './moving.ts';
 export { readUploadFields } from './schemas.ts';
 export type { ObjectRow } from './tables.ts';
@@ -68,6 +56,12 @@ interface UploadedFile {
 /** What is done in the transaction that makes an object. */
 type Within = (tx: Tx, stored: StoredObject) => void;
 
+/** Nothing is told of objects that go with their project. */
+export interface ObjectEvent {
+  kind: 'created' | 'deleted';
+  object: NewObject;
+}
+
 interface ObjectsDeps {
   database: Database;
   clock: Clock;
@@ -84,7 +78,8 @@ interface ObjectsDeps {
 }
 
 export class Objects {
-  readonly listeners = new ObjectListeners();
+  /** Each is told in the transaction that records what happened. */
+  readonly listeners = new Set<(tx: Tx, event: ObjectEvent) => void>();
 
   constructor(private readonly deps: ObjectsDeps) {}
 
@@ -180,10 +175,10 @@ export class Objects {
       try {
         await database.write((tx) => {
           if (!this.#isStillThere(tx, row)) throw sweptAway();
-          insertObject(tx, row);
-          if (held) saveContents(tx, row.public_id, held);
+          store.insertObject(tx, row);
+          if (held) store.saveContents(tx, row.public_id, held);
           within(tx, stored);
-          this.listeners.tell(tx, 'created', row);
+          this.#tell(tx, 'created', row);
           note(tx, noteOf('object.uploaded', row));
         });
       } catch (error) {
@@ -198,9 +193,9 @@ export class Objects {
   }
 
   /** The one look at files inside a write: no other process sweeps the file before its row is there. */
-  #isStillThere(tx: Tx, { public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
-    if (store === 'local') return this.deps.blobs.has(public_id);
-    return store === 'database' || !isNoted(tx, public_id);
+  #isStillThere(tx: Tx, row: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
+    if (row.store === 'local') return this.deps.blobs.has(row.public_id);
+    return row.store === 'database' || !store.isNoted(tx, row.public_id);
   }
 
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
@@ -225,14 +220,15 @@ export class Objects {
     return { mime_type, refusal: { file: [message] } };
   }
 
-  /** A page of those whose name contains `q`, newest first. */
-  async search(project_id: number, query: ObjectQuery & { q: string }): Promise<Page<ListedObject>> {
-    return (await searchPage(this.deps, project_id, query)).map((row) => this.#toListItem(row));
-  }
-
-  /** A page of the project's unexpired objects, newest first. */
-  async list(project_id: number, query: ObjectQuery): Promise<Page<ListedObject>> {
-    return (await listPage(this.deps, project_id, query)).map((row) => this.#toListItem(row));
+  /** A page of the project's unexpired objects, newest first; with `q`, of those whose name contains it. */
+  async list(
+    project_id: number,
+    { q = '', ...query }: ObjectQuery & { q?: string | undefined },
+  ): Promise<Page<ListedObject>> {
+    const page = await (q === ''
+      ? listPage(this.deps, project_id, query)
+      : searchPage(this.deps, project_id, { ...query, q }));
+    return page.map((row) => this.#toListItem(row));
   }
 
   /** As `list`, with where their bytes are: that is for operators. */
@@ -249,7 +245,7 @@ export class Objects {
    * as on a full disk, the next reader and the sweep try again.
    */
   async find(public_id: string): Promise<ObjectRow | null> {
-    const row = findObject(this.deps.database.read, public_id);
+    const row = store.findObject(this.deps.database.read, public_id);
     if (!row || row.visibility === 'internal') return null;
     if (this.#isCurrent(row)) return row;
     try {
@@ -262,7 +258,7 @@ export class Objects {
 
   /** An object of any project, for the shell. Throws 404 that says where ids are, for an expired one too. */
   requireAny(public_id: string): ObjectRow {
-    const row = findObject(this.deps.database.read, public_id.toUpperCase());
+    const row = store.findObject(this.deps.database.read, public_id.toUpperCase());
     if (!row || !this.#isCurrent(row)) throw notFound('Object', 'satchel object list --project REF');
     return row;
   }
@@ -276,7 +272,7 @@ export class Objects {
 
   /** An object of the project. Throws 404, for an expired one too. */
   require(project_id: number, public_id: string): ObjectRow {
-    const row = findObject(this.deps.database.read, public_id);
+    const row = store.findObject(this.deps.database.read, public_id);
     if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
     return row;
   }
@@ -302,10 +298,10 @@ export class Objects {
       Object.keys(changes).length === 0
         ? row
         : await this.deps.database.write((tx) => {
-            const current = findObject(tx, row.public_id);
+            const current = store.findObject(tx, row.public_id);
             if (!current || !this.#isCurrent(current)) return undefined;
             note(tx, { ...noteOf('object.changed', current), changes: changesOf(current, changes) });
-            return updateObject(tx, row.public_id, changes);
+            return store.updateObject(tx, row.public_id, changes);
           });
     if (!changed) throw notFound('Object');
     return {
@@ -323,7 +319,7 @@ export class Objects {
   /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
   remove(project_id: number, public_id: string, note: Note): Promise<void> {
     return this.#remove(public_id, (tx) => {
-      const row = findObject(tx, public_id);
+      const row = store.findObject(tx, public_id);
       if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
       note(tx, noteOf('object.deleted', row));
     });
@@ -332,13 +328,13 @@ export class Objects {
   /** The project's objects among these ids, in their order, without missing, foreign and expired ones. */
   findMany(tx: Tx, project_id: number, public_ids: readonly string[]): ObjectRow[] {
     if (public_ids.length === 0) return [];
-    const rows = findObjectsOfProject(tx, project_id, public_ids, this.deps.clock.now());
+    const rows = store.findObjectsOfProject(tx, project_id, public_ids, this.deps.clock.now());
     return public_ids.flatMap((public_id) => rows.find((row) => row.public_id === public_id) ?? []);
   }
 
   /** Which of these objects there are, expired ones among them as long as nobody has removed them. */
   listThere(public_ids: readonly string[]): string[] {
-    return listThere(this.deps.database.read, public_ids);
+    return store.listThere(this.deps.database.read, public_ids);
   }
 
   /** As `ObjectBytes.chunksOf`. */
@@ -364,8 +360,8 @@ export class Objects {
     let removed = 0;
     for (;;) {
       const { unpinned, ids } = await this.deps.database.writePiece((tx) => {
-        const expired = deleteExpiredObjects(tx, this.deps.clock.now(), SWEEP_BATCH);
-        for (const object of expired) this.listeners.tell(tx, 'deleted', object);
+        const expired = store.deleteExpiredObjects(tx, this.deps.clock.now(), SWEEP_BATCH);
+        for (const object of expired) this.#tell(tx, 'deleted', object);
         const ids = expired.map(({ public_id }) => public_id);
         return { ids, unpinned: ids.filter((id) => !this.deps.pins.isPinned(tx, id)) };
       });
@@ -379,7 +375,7 @@ export class Objects {
   /** Forgets on which days of long ago there were how many uploads. */
   async sweepDays(): Promise<void> {
     const day = Math.floor((this.deps.clock.now() - ACTIVITY_RETENTION_MS) / DAY_MS);
-    await this.deps.database.writePiece((tx) => deleteUploadDaysBefore(tx, day));
+    await this.deps.database.writePiece((tx) => store.deleteUploadDaysBefore(tx, day));
   }
 
   /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */
@@ -401,7 +397,7 @@ export class Objects {
 
   #withoutRow(tx: Tx, ids: readonly string[]): string[] {
     if (ids.length === 0) return [];
-    const known = new Set(listKnownIds(tx, 'local', ids));
+    const known = new Set(store.listKnownIds(tx, 'local', ids));
     return ids.filter((id) => !known.has(id) && !this.deps.pins.isPinned(tx, id));
   }
 
@@ -409,9 +405,9 @@ export class Objects {
   projectCascade() {
     return {
       count: (tx: Tx, project: { id: number }) => ({
-        stored_objects: countObjects(tx, { project_id: project.id }, 0).total,
+        stored_objects: store.countObjects(tx, { project_id: project.id }, 0).total,
       }),
-      remove: (tx: Tx, project: { id: number }): string[] => listProjectObjectIds(tx, project.id),
+      remove: (tx: Tx, project: { id: number }): string[] => store.listProjectObjectIds(tx, project.id),
       afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
         if (!Array.isArray(public_ids)) return;
         const ids = public_ids.filter((id) => typeof id === 'string');
@@ -425,12 +421,16 @@ export class Objects {
     const { bytes, database, pins, variants } = this.deps;
     const has_file = await database.write((tx) => {
       decide(tx);
-      const object = deleteObject(tx, public_id);
-      if (object) this.listeners.tell(tx, 'deleted', object);
+      const object = store.deleteObject(tx, public_id);
+      if (object) this.#tell(tx, 'deleted', object);
       return object?.store !== 'database' && !pins.isPinned(tx, public_id);
     });
     if (has_file) await bytes.removeLocal([public_id]);
     await variants.remove([public_id]);
+  }
+
+  #tell(tx: Tx, kind: ObjectEvent['kind'], object: NewObject): void {
+    for (const listener of this.listeners) listener(tx, { kind, object });
   }
 
   #urlOf(public_id: string): string {
@@ -460,6 +460,16 @@ export class Objects {
       created_at: toIso(row.created_at),
     };
   }
+}
+
+/** The hash by which two uploads with one Idempotency-Key are the same, in whatever order the fields came. */
+function hashOf(
+  upload: Pick<BlobUpload, 'sha256'>,
+  { filename, mime_type }: Pick<UploadedFile, 'filename' | 'mime_type'>,
+  fields: UploadedFile['fields'],
+): string {
+  const sorted = JSON.stringify(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return hashRequest('POST', '/objects', upload.sha256(), filename, mime_type ?? '', sorted);
 }
 
 function shownVisibility({ visibility }: Pick<ObjectRow, 'visibility'>): Visibility {

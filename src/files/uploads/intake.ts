@@ -1,4 +1,4 @@
-/** Parts of uploads as they come: flushed, looked at, and then told of by the row. */
+/** Parts of uploads as they come: flushed, looked at, and then told of by the row. A request can be told to stop. */
 import { AppError, notFound } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { ContentFacts } from '../../platform/files/content-facts.ts';
@@ -9,7 +9,6 @@ import { monotonicMs } from '../../platform/host/clock.ts';
 import type { Checksum } from './protocol.ts';
 import { setOffset } from './store.ts';
 import type { UploadRow } from './tables.ts';
-import { cutShort, type Writing } from './writing.ts';
 
 /** What came is kept each time so much of it has come, and so often: a crash takes no more than that back. */
 const KEEP_EVERY_BYTES = 16 * 1024 * 1024;
@@ -145,4 +144,44 @@ class Adding {
 
 export function tooLong(): AppError {
   return new AppError('too_large', 'The part goes beyond the Upload-Length of the upload.');
+}
+
+export class Writing {
+  readonly #stop = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
+  /** Since when it waits for its client; null while it works. */
+  #waits_since_ms: number | null = monotonicMs();
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** How long its client has sent nothing. */
+  get silence_ms(): number {
+    return this.#waits_since_ms === null ? 0 : monotonicMs() - this.#waits_since_ms;
+  }
+
+  works(): void {
+    this.#waits_since_ms = null;
+  }
+
+  waits(): void {
+    this.#waits_since_ms = monotonicMs();
+  }
+
+  /** Has it keep what came and answer this; resolves when it has ended. */
+  stop(refusal: AppError): Promise<void> {
+    this.#stop.abort(refusal);
+    return this.#ended.promise;
+  }
+
+  end(): void {
+    this.#ended.resolve();
+  }
+}
+
+/** The refusal of a request that ended before its body did: clients ask for the offset then, and go on. */
+export function cutShort(why: string, cause?: unknown): AppError {
+  const message = `The request ended early: ${why}. Ask for the offset of the upload, and go on from there.`;
+  return new AppError('unavailable', message, { retry_after_s: 1, cause });
 }

@@ -23,7 +23,7 @@ import { newId } from '../../platform/host/ids.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { ProjectRef } from '../../platform/http/routes.ts';
 import { type ObjectBytes, type Objects, readUploadFields } from '../objects/service.ts';
-import { Intake, type Part, tooLong } from './intake.ts';
+import { cutShort, Intake, type Part, tooLong, Writing } from './intake.ts';
 import { readMetadata } from './protocol.ts';
 import {
   countUnfinished,
@@ -38,7 +38,6 @@ import {
   sumMissing,
 } from './store.ts';
 import type { UploadRow } from './tables.ts';
-import { cutShort, Writing } from './writing.ts';
 
 export { isUnfinishedUpload } from './store.ts';
 export type { UploadRow } from './tables.ts';

@@ -1,7 +1,8 @@
 /** BMPs that the runtime's pipeline does not read: those with a palette, and those of 16 bits a pixel. */
+
 import { MAX_VARIANT_SOURCE_PIXELS } from '../../limits.ts';
 import { PlainPng, RGB, RGBA, type Sides } from './plain-png.ts';
-import { RefusedImage } from './refused-image.ts';
+import { RefusedImage } from './protocol.ts';
 
 /** Of the file, before the header that says its own length first; OS/2's is the shortest. */
 const FILE_HEAD_BYTES = 14;

@@ -1,14 +1,25 @@
-/** The image work itself, by the runtime's own pipeline. It runs in a process of its own; see maker.ts. */
+/**
+ * The image work itself, by the runtime's own pipeline, in a process that takes one job after another from the server
+ * that started it, and knows nothing else. It ends with that server, and by itself when an image takes too much memory.
+ */
+
+import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { errorCodeOf } from '../../errors.ts';
+import { setPriority } from 'node:os';
+import { errorCodeOf, messageOf } from '../../errors.ts';
 import { MAX_VARIANT_SOURCE_PIXELS } from '../../limits.ts';
 import { plainBitmap } from './bitmaps.ts';
 import { bufferOf, pngChunks, webpChunks } from './chunks.ts';
 import { firstFrameOf } from './first-frame.ts';
 import { type Turn, turnOf } from './orientation.ts';
 import type { Sides } from './plain-png.ts';
-import type { Refusal, VariantJob, VariantReply } from './protocol.ts';
-import { RefusedImage } from './refused-image.ts';
+import {
+  type Refusal,
+  RefusedImage,
+  type VariantAnswer,
+  type VariantJob,
+  type VariantReply,
+} from './protocol.ts';
 import { repaint } from './repainting.ts';
 import type { VariantFormat, VariantWishes } from './schemas.ts';
 
@@ -144,4 +155,48 @@ async function cover(image: Bun.Image, is: Sides, box: Sides): Promise<Bun.Image
 
 function scaled({ width, height }: Sides, scale: number): Sides {
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
+}
+
+/** How often the memory is looked at: a decoder takes some 100 MB in this time. */
+const LOOK_MS = 10;
+/** Others go first (setpriority(2)). At the lowest priority a busy machine would let nothing end in time. */
+const NICENESS = 10;
+
+/** Makes variants until the server is gone. Answers null at once in a process that no server started. */
+export function makeVariants(): Promise<void> | null {
+  if (!process.send) return null;
+  const send = process.send.bind(process);
+  stepBack();
+  // The same everywhere: other systems' own decoders know more formats, and are others' to mend.
+  Bun.Image.backend = 'bun';
+  process.on('message', (job: VariantJob) => void answer(job).then((said) => send(said)));
+  return new Promise((resolve) => process.on('disconnect', resolve));
+}
+
+async function answer(job: VariantJob): Promise<VariantAnswer> {
+  const endIfTooLarge = (): void => {
+    if (process.memoryUsage.rss() > job.memory_bytes) process.kill(process.pid, 'SIGKILL');
+  };
+  endIfTooLarge();
+  const watch = setInterval(endIfTooLarge, LOOK_MS);
+  try {
+    return { reply: await makeVariant(job), memory_bytes: process.memoryUsage.rss() };
+  } catch (error) {
+    const reply = { is: 'failed', message: messageOf(error), code: errorCodeOf(error) } as const;
+    return { reply, memory_bytes: process.memoryUsage.rss() };
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+/** Others get the processor first, and this process goes first where memory is short. Not always allowed. */
+function stepBack(): void {
+  const attempts = [() => setPriority(NICENESS), () => writeFileSync('/proc/self/oom_score_adj', '1000')];
+  for (const attempt of attempts) {
+    try {
+      attempt();
+    } catch {
+      // Containers forbid the one, other systems lack the other.
+    }
+  }
 }

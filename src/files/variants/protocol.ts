@@ -1,4 +1,4 @@
-/** What the server and the processes that make its variants say to each other. */
+/** What the server and the processes that make its variants say to each other, and why they refuse an image. */
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { VARIANT_FORMATS, type VariantFormat, type VariantWishes } from './schemas.ts';
 
@@ -45,4 +45,10 @@ function readReply(reply: Record<string, unknown>): VariantReply | null {
   if (reply.is !== 'failed') return null;
   const code = typeof reply.code === 'string' ? reply.code : null;
   return { is: 'failed', message: String(reply.message), code };
+}
+
+export class RefusedImage extends Error {
+  constructor(readonly why: Refusal) {
+    super(why);
+  }
 }

@@ -3,6 +3,7 @@
  * characters of the object's id, which are random. A file is named by the object and the wishes. All of them
  * may be lost: they are made again.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -16,11 +17,11 @@ import {
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
 import { bytesMissing } from '../../platform/files/store.ts';
 import { monotonicMs, SECOND_MS, systemClock } from '../../platform/host/clock.ts';
+import { type Finding, type HealthCheck, ok } from '../../platform/host/health-check.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { VariantProcesses } from './processes.ts';
 import type { Refusal, VariantJob, VariantReply } from './protocol.ts';
-import { Refusals } from './refusals.ts';
 import { VARIANT_FORMATS, type VariantFormat, type VariantWishes } from './schemas.ts';
 
 export { readVariantWishes, toVariantWishes, type VariantWishes, variantQuery } from './schemas.ts';
@@ -431,4 +432,48 @@ function tooHard(): AppError {
       retry_after_s: VARIANT_REFUSAL_KEPT_MS / SECOND_MS,
     },
   );
+}
+
+const CHECK = 'image variants';
+
+export function variantChecks({
+  config,
+}: {
+  config: { data_dir: string; variants_max_bytes: number };
+}): HealthCheck[] {
+  const run = async (): Promise<Finding[]> => {
+    const { count, bytes } = await measureVariants(config.data_dir);
+    if (count === 0) return [];
+    const [kept, most] = [bytes, config.variants_max_bytes].map((each) => Math.round(each / 1024 / 1024));
+    return [
+      ok(CHECK, `Kept: ${count}, ${kept} MiB of at most ${most}. They are in no backup, and made again.`),
+    ];
+  };
+  return [{ check: CHECK, run }];
+}
+
+const MAX_REMEMBERED = 1_000;
+
+export class Refusals {
+  /** By the id of a useless source, or by the name of a variant that was too hard; oldest first. */
+  readonly #refused = new Map<string, { error: AppError; until_ms: number }>();
+
+  /** Throws what was thrown before for any of these. */
+  check(...names: string[]): void {
+    for (const name of names) {
+      const refused = this.#refused.get(name);
+      if (refused && refused.until_ms > monotonicMs()) throw refused.error;
+    }
+  }
+
+  /**
+   * Refuses just this variant, not larger ones of the same file: anybody may ask for variants of a public
+   * file, and asking for the hardest would block those that pages show.
+   */
+  add(name: string, error: AppError): void {
+    this.#refused.delete(name);
+    this.#refused.set(name, { error, until_ms: monotonicMs() + VARIANT_REFUSAL_KEPT_MS });
+    const [oldest = ''] = this.#refused.keys();
+    if (this.#refused.size > MAX_REMEMBERED) this.#refused.delete(oldest);
+  }
 }

@@ -2,8 +2,7 @@
 import { invalid } from '../../errors.ts';
 import { formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import type { DomainReportsRecord } from './schemas.ts';
-import { DOMAIN_REPORTS_DAYS, type DomainReports } from './service.ts';
+import { DOMAIN_REPORTS_DAYS, type DomainReports, type DomainReportsRecord } from './service.ts';
 
 /** Registers `satchel domain reports`. */
 export function registerDomainReportCommand(domain: Noun<{ domain_reports: DomainReports }>): void {

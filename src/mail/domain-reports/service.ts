@@ -2,12 +2,14 @@
  * What receivers report of mail in our domains' names (DMARC), and of the TLS of mail to them: who sends, and what fails. Anybody can
  * write such a report, so nothing acts on one.
  */
+
 import { notFound } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
+import { about, type HealthCheck, warning } from '../../platform/host/health-check.ts';
+import { named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import type { AggregateReport, ReportedSource } from '../../platform/mail/aggregate-reports.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import type { DomainReportsRecord } from './schemas.ts';
 import { senderOf } from './senders.ts';
 import * as store from './store.ts';
 
@@ -191,3 +193,67 @@ function explain(source: store.SourceNumbers, days: number): string {
   const stopped = source.reject + source.quarantine >= failing;
   return `${named || 'Somebody whose mail never passes'}: ${fail}; if it is a service of yours, add its DKIM or stop it, else ${stopped ? 'receivers hold it back already' : 'a policy of quarantine or reject holds it back'}.`;
 }
+
+/** Contract: of so many mails of a week, one in so many that is not aligned. */
+const ENOUGH_MAILS = 100;
+const ONE_IN = 20;
+
+export function domainReportChecks({ domain_reports }: { domain_reports: DomainReports }): HealthCheck[] {
+  const check = 'domain reports';
+  return [
+    {
+      check,
+      run: () =>
+        domain_reports
+          .listOwnMail()
+          .filter(({ count, unaligned }) => count >= ENOUGH_MAILS && unaligned * ONE_IN >= count)
+          .map(({ name, count, unaligned }) =>
+            about(
+              'sending_domain',
+              name,
+              warning(
+                check,
+                `${name}: receivers report that ${unaligned} of ${count} mails of the last week from this server's relays passed neither DKIM nor SPF in its name.`,
+                `satchel domain verify ${name}; satchel domain reports ${name}`,
+              ),
+            ),
+          ),
+    },
+  ];
+}
+
+const number = (description?: string) => t.Integer(description === undefined ? {} : { description });
+const day = () => t.String({ format: 'date', description: 'A day in UTC.' });
+
+const source = t.Object({
+  ip: t.String(),
+  count: number(),
+  dkim_aligned: number(),
+  spf_aligned: number(),
+  disposition: t.Object({ none: number(), quarantine: number(), reject: number() }),
+  header_from: t.String(),
+  ours: t.Boolean({ description: 'More than half of it passes DKIM with a key of this server.' }),
+  words: t.String({ description: 'Whose it is, and what is to be done about it, in one sentence.' }),
+});
+
+export const domainReportsRecord = named(
+  'SendingDomainReports',
+  t.Object({
+    from: day(),
+    to: day(),
+    organizations: t.Array(t.String(), { description: 'Who reported.' }),
+    total: number('Mails in the name of the domain.'),
+    aligned: number('Of these, those that passed DKIM or SPF in the name of the domain.'),
+    policy: nullable(oneOf(['none', 'quarantine', 'reject'])),
+    sources: t.Array(source, { description: 'Most mails first, at most 100.' }),
+    tls: t.Object({
+      sessions: number(),
+      failed: number(),
+      by_reason: t.Record(t.String(), t.Integer()),
+    }),
+  }),
+);
+export type DomainReportsRecord = Static<typeof domainReportsRecord>;
+export const daysQuery = t.Object({
+  days: t.Optional(t.Integer({ minimum: 1, maximum: 90, description: 'The last days. Default 30.' })),
+});

@@ -2,14 +2,15 @@
  * Replies: what comes back to a mail from whoever got it. A person's is kept and told of, a machine's is
  * noted.
  */
+
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { dateTime, named, type Static, t, ulid } from '../../platform/http/schema.ts';
 import type { AddressHolder } from '../../platform/mail/address.ts';
 import type { MailReply } from '../../platform/mail/mail-replies.ts';
 import { type EmailRow, type Emails, emailLife, isBulk, sentMails } from '../emails/service.ts';
-import type { ReplyRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ReplyRow } from './tables.ts';
 
@@ -175,3 +176,15 @@ function present(row: Omit<ReplyRow, 'id'>): ReplyRecord {
   const { email_id: email, from_email: from, subject, text, received_at } = row;
   return { email, from, subject, text: text ?? '', received_at: toIso(received_at) };
 }
+
+export const replyRecord = named(
+  'EmailReply',
+  t.Object({
+    email: ulid(),
+    from: t.String({ description: 'The address in its From: whoever wrote it may have put any there.' }),
+    subject: t.String(),
+    text: t.String({ description: 'Without what it quotes, and cut at 64 KB.' }),
+    received_at: dateTime(),
+  }),
+);
+export type ReplyRecord = Static<typeof replyRecord>;

@@ -1,5 +1,6 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
-import type { Projects } from '../../access/projects/service.ts';
+
+import { listInactiveIds, type Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid } from '../../errors.ts';
 import { SHOWN_RUNS } from '../../limits.ts';
 import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -13,6 +14,7 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import { Records } from '../../platform/http/records.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
+import type { Task } from '../../platform/jobs/engine.ts';
 import { inPieces, type Release } from '../../platform/jobs/restore-hold.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { checkSchedule, mergeSchedule, readCron } from './rules.ts';
@@ -51,7 +53,7 @@ const SCHEDULE_CLAIM_BATCH = 25;
 export const SCHEDULE_RUN = 'schedule.run';
 
 interface SchedulesDeps extends ScheduleRunsDeps {
-  projects: Pick<Projects, 'findById' | 'listInactiveIds' | 'requireActive'>;
+  projects: Pick<Projects, 'findById' | 'requireActive'>;
   logger: Logger;
   /** Of each body. */
   max_body_bytes: number;
@@ -256,7 +258,7 @@ export class Schedules extends Records<ScheduleRow, ScheduleRecord> {
     for (;;) {
       const { claimed, remarks } = await this.deps.database.write((tx) => {
         const now = this.deps.clock.now();
-        const without_projects = this.deps.projects.listInactiveIds(tx);
+        const without_projects = listInactiveIds(tx);
         const due = listDueSchedules(tx, now, { limit: SCHEDULE_CLAIM_BATCH, without_projects });
         return { claimed: due.length, remarks: due.flatMap((one) => this.#claim(tx, one, now) ?? []) };
       });
@@ -399,4 +401,18 @@ function runsFrom(cron: Cron, first: number | null): string[] {
   const runs: string[] = [];
   for (let at = first; at !== null && runs.length < SHOWN_RUNS; at = cron.next(at)) runs.push(toIso(at));
   return runs;
+}
+
+/** Runs at once: each renders and stores at most 50 mails, so more would only compete for the same writer. */
+const SCHEDULE_RUN_CONCURRENCY = 4;
+
+/** Runs jobs of the type `schedule.run`. */
+export function createScheduleTask(schedules: Schedules): Task<null> {
+  return {
+    type: SCHEDULE_RUN,
+    lane_concurrency: SCHEDULE_RUN_CONCURRENCY,
+    begin: () => ({ go: true, started: null }),
+    run: (job) => schedules.runs.execute(job),
+    abandon: (tx, job) => schedules.runs.abandon(tx, job),
+  };
 }

@@ -1,6 +1,7 @@
 /** Sending domains: adding and verifying them, and the key that their mail is signed with. */
+
 import { randomBytes } from 'node:crypto';
-import { listProjectsNaming } from '../../access/projects/service.ts';
+import { listProjectsNaming, sendingOf } from '../../access/projects/service.ts';
 import { AppError, conflict, invalid, notFound, toDo } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -11,16 +12,15 @@ import type { DkimIdentity, DkimKeyPair } from '../../platform/mail/dkim.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import { nextKeyOf, rotationOf, withNextKey, withNextKeyInUse } from './dkim-rotation.ts';
-import { dnsProviderOf } from './dns-provider.ts';
 import {
   advisedRecords,
   checkBounces,
   checkDkim,
   checkRecords,
   dkimRecord,
+  dnsProviderOf,
   recordsToPublish,
 } from './dns-records.ts';
-import { listStandingsFor } from './of-project.ts';
 import { checkDmarc, judgeDkim, type RecordVerdict } from './record-judging.ts';
 import type {
   AddedDomain,
@@ -32,9 +32,9 @@ import type {
 } from './schemas.ts';
 import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
+import { type DomainStanding, listStandings } from './store.ts';
 import type { DomainRow } from './tables.ts';
 
-export { listStandingsFor } from './of-project.ts';
 export { type DomainStanding, listUnknown } from './store.ts';
 
 /** One record in a mailbox's DNS check. */
@@ -457,4 +457,22 @@ function verdictOf(verdict: RecordVerdict): DnsVerdict {
 /** What binds a sealed key to its domain. */
 function dkimContext(domain: string): string[] {
   return ['sending_domain', domain, 'dkim_private_key'];
+}
+
+/**
+ * The domains that a project may send from; to it there are no others. Its default is the one that it names,
+ * else the default of all, else the first of its own.
+ */
+export function listStandingsFor(tx: Tx, project_id: number): DomainStanding[] {
+  const all = listStandings(tx);
+  const { sending_domain, sending_domains } = sendingOf(tx, project_id);
+  if (sending_domain === null && sending_domains === null) return all;
+  const own = sending_domains
+    ? sending_domains.flatMap((name) => all.find(({ domain }) => domain === name) ?? [])
+    : all;
+  const first =
+    own.find(({ domain }) => domain === sending_domain) ??
+    own.find(({ is_default }) => is_default === 1) ??
+    (sending_domains ? own[0] : undefined);
+  return own.map((domain) => ({ ...domain, is_default: domain === first ? 1 : 0 }));
 }

@@ -1,10 +1,12 @@
 /** Mail that comes by SMTP: who may hand it in, and what becomes of a message once it is on disk. */
+
 import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config, SmtpSettings } from '../../config.ts';
 import { AppError, errorCodeOf, forbidden, messageOf } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
+import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { describeDiskFailure } from '../../platform/host/shortages.ts';
@@ -12,14 +14,20 @@ import { rateOfKey } from '../../platform/http/admission.ts';
 import { type KeyCaller, requirePermissions } from '../../platform/http/callers.ts';
 import { hashRequest, type Idempotency } from '../../platform/http/idempotency.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
-import { isPlainObject } from '../../platform/http/schema.ts';
+import { isPlainObject, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import type { Emails, NewEmail } from '../emails/service.ts';
 import { describeCertificate, readPair } from './certificate.ts';
-import type { Answer, Measures, Question, Reply, Submitted, ThreadSettings, TlsPair } from './protocol.ts';
-import type { SmtpAccess } from './schemas.ts';
+import {
+  type Answer,
+  type Measures,
+  type Question,
+  type Reply,
+  SMTP_READ_MS,
+  type Submitted,
+  type ThreadSettings,
+  type TlsPair,
+} from './protocol.ts';
 import { SubmissionThread } from './thread.ts';
-
-export { MessageViewer } from './viewing.ts';
 
 /** Addresses that the refusal of another From names. */
 const SENDERS_NAMED = 5;
@@ -297,3 +305,44 @@ function nameOf({ certificate }: SmtpSettings): string | null {
     return null;
   }
 }
+
+export interface MessageView {
+  headers: { name: string; value: string }[];
+  body_html: string | null;
+  body_text: string | null;
+  attachments: { public_id: null; filename: string; mime_type: string; size_bytes: number }[];
+}
+
+export class MessageViewer {
+  readonly #thread = new BoundedThread<{ path: string }, MessageView>({
+    startWorker: () => new Worker(new URL('./viewing.worker.ts', import.meta.url)),
+    cpu_ms: SMTP_READ_MS,
+  });
+
+  /** Reads the message in a file. Throws AppError `unavailable` where that takes too long. */
+  async view(path: string): Promise<MessageView> {
+    try {
+      return await this.#thread.do({ path });
+    } catch (error) {
+      if (!(error instanceof PieceFailed)) throw error;
+      throw new AppError('unavailable', `The message could not be read: ${error.message}`, { cause: error });
+    }
+  }
+
+  stop(): void {
+    this.#thread.stop();
+  }
+}
+
+export const smtpAccess = named(
+  'SmtpAccess',
+  t.Object({
+    host: t.String(),
+    port: t.Integer(),
+    tls: oneOf(['tls', 'starttls', 'none']),
+    user: t.String({ description: 'Any name does.' }),
+  }),
+);
+export type SmtpAccess = Static<typeof smtpAccess>;
+
+export const smtpAnswer = t.Object({ smtp: nullable(smtpAccess) });

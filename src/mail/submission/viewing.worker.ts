@@ -1,10 +1,11 @@
 /** The thread of viewing.ts: reads one message after another. */
+
 import { readFile } from 'node:fs/promises';
 import PostalMime, { decodeWords } from 'postal-mime';
 import { serve } from '../../platform/host/threads.ts';
 import { fieldValue } from './header-section.ts';
 import { type Leaf, MessageReader } from './reading.ts';
-import type { MessageView } from './viewing.ts';
+import type { MessageView } from './service.ts';
 
 /** Decision: what the log shows of a text. */
 const SMTP_SHOWN_BYTES = 500 * 1024;

@@ -1,6 +1,5 @@
 /** The HTML of a Markdown text. */
-import type { MarkdownElement, MarkdownNode } from './markdown-tree.ts';
-import { Writer } from './markdown-writer.ts';
+import { type MarkdownElement, type MarkdownNode, Writer } from './markdown-tree.ts';
 
 /** Elements that become tags of their own name, and the line breaks after those tags. */
 const PLAIN: Readonly<Record<string, { open?: '\n'; close?: '\n' }>> = {

@@ -2,8 +2,7 @@
  * Writes Markdown as plain text, the way people write mails: links with their addresses, lists, and tables
  * in columns.
  */
-import type { MarkdownElement, MarkdownNode } from './markdown-tree.ts';
-import { Writer } from './markdown-writer.ts';
+import { type MarkdownElement, type MarkdownNode, Writer } from './markdown-tree.ts';
 
 /** A wider table is written row by row: most mail programs break lines about here. */
 const MAX_TABLE_COLUMNS = 78;

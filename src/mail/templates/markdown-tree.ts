@@ -4,7 +4,6 @@
  */
 import { decodeHTMLStrict } from 'entities';
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
-import { splitAtLinks } from './bare-links.ts';
 import { compileTemplate } from './placeholders.ts';
 
 /** A piece of text, or an element named as in HTML. Placeholders are as saved, all else as shown. */
@@ -180,4 +179,69 @@ function textOf(value: unknown): string {
 function propsOf(value: unknown): Record<string, unknown> {
   const props = typeof value === 'object' && value !== null && 'props' in value ? value.props : null;
   return typeof props === 'object' && props !== null ? { ...props } : {};
+}
+
+export class TooLong extends Error {}
+
+export class Writer {
+  readonly #parts: string[] = [];
+  #bytes_left: number;
+
+  /** `max_bytes` are of UTF-8. */
+  constructor(max_bytes: number) {
+    this.#bytes_left = max_bytes;
+  }
+
+  /** Throws TooLong. */
+  write(text: string): void {
+    this.#bytes_left -= Buffer.byteLength(text);
+    if (this.#bytes_left < 0) throw new TooLong();
+    this.#parts.push(text);
+  }
+
+  toString(): string {
+    return this.#parts.join('');
+  }
+}
+
+/** Scripts that are written without blanks: their letters stand close to an address. */
+const CLOSE = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+  .map((script) => `\\p{scx=${script}}`)
+  .join('');
+/** Beyond ASCII blanks, punctuation, symbols and what nobody sees end an address. Merge fields' marks do not: they are for private use. */
+const BARE = `(?:[!#-;=?-~]|[^\\x00-\\x7f\\p{Z}\\p{P}\\p{S}\\p{Cc}\\p{Cf}${CLOSE}])+`;
+/** Between these an address is taken whole. */
+const IN_ANGLES = '(?<=<)https?:\\/\\/[^\\s<>"]+(?=>)';
+const IN_BRACKETS = '(?<=\\]\\()https?:\\/\\/(?:[^\\s<>"()]|\\([^\\s<>"()]*\\))+(?=\\))';
+const ADDRESS = new RegExp(`(${IN_ANGLES}|${IN_BRACKETS})|\\bhttps?:\\/\\/${BARE}`, 'giu');
+
+/**
+ * A text by what stands between its web addresses and by them: each other part, from the second on, is an
+ * address.
+ */
+export function splitAtLinks(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { 0: found, 1: whole, index } of text.matchAll(ADDRESS)) {
+    const address = whole ?? withoutPunctuation(found);
+    if (address.endsWith('://')) continue;
+    parts.push(text.slice(from, index), address);
+    from = index + address.length;
+  }
+  return [...parts, text.slice(from)];
+}
+
+/**
+ * Punctuation behind an address belongs to its sentence, a closing bracket to the address where one was
+ * opened in it.
+ */
+function withoutPunctuation(address: string): string {
+  let unopened = address.split(')').length - address.split('(').length;
+  let end = address.length;
+  for (; end > 0; end -= 1) {
+    const last = address.charAt(end - 1);
+    if (!/[.,;:!?'*_)\]}]/.test(last) || (last === ')' && unopened <= 0)) break;
+    if (last === ')') unopened -= 1;
+  }
+  return address.slice(0, end);
 }

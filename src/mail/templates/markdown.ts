@@ -3,11 +3,12 @@
  * writes. Raw HTML stays text, and so do links unless they lead to a website, a mail address or a
  * placeholder. The time it takes grows with the text's length, whatever it says.
  */
+
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
+import type { Task } from '../../platform/host/beside.ts';
 import { writeHtml } from './markdown-html.ts';
 import { writeText } from './markdown-text.ts';
-import { parseMarkdown, TooDeep } from './markdown-tree.ts';
-import { TooLong } from './markdown-writer.ts';
+import { parseMarkdown, TooDeep, TooLong } from './markdown-tree.ts';
 
 export type MarkdownBodies =
   | { ok: true; body_html: string | null; body_text: string | null }
@@ -27,3 +28,9 @@ export function bodiesOf(markdown: string, max_bytes: number): MarkdownBodies {
     throw error;
   }
 }
+
+/** The bodies that Markdown makes, made beside the server: their length is their author's, who alone waits. */
+export const MAKE_BODIES: Task<{ markdown: string; max_bytes: number }, MarkdownBodies> = {
+  name: 'template: make bodies',
+  run: ({ markdown, max_bytes }) => bodiesOf(markdown, max_bytes),
+};

@@ -2,8 +2,10 @@
  * A template as a mail: its subject and bodies compiled together, and rendered together with the values of
  * one send.
  */
+
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
+import type { Task } from '../../platform/host/beside.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import { hasControls } from '../../platform/mail/header-text.ts';
 import {
@@ -161,3 +163,17 @@ function tooLong(field: Field, rules: RenderRules): string {
     ? `must have at most ${MAX_SUBJECT_CHARS} characters once its placeholders are filled in`
     : `must have at most ${rules.max_body_bytes} bytes once its placeholders are filled in`;
 }
+
+/** What a send of a template would hold, made beside the server. */
+export const PREVIEW: Task<
+  {
+    template: Pick<TemplateRow, 'subject' | 'body_html' | 'body_text' | 'variables'>;
+    variables: Variables;
+    max_body_bytes: number;
+  },
+  PreviewedMail
+> = {
+  name: 'template: preview',
+  run: ({ template, variables, max_body_bytes }) =>
+    previewMail(compileMail(template), variables, { max_body_bytes }),
+};

@@ -8,13 +8,13 @@ import { newId } from '../../platform/host/ids.ts';
 import { present } from '../../platform/http/fields.ts';
 import type { Static } from '../../platform/http/schema.ts';
 import { createNaming, type Naming } from '../../platform/words/phrases.ts';
-import { MAKE_BODIES, PREVIEW } from './beside.ts';
 import { CompiledCache } from './compiled-cache.ts';
 import { checkTemplate, chooseSlug, refusalOfMarkdown } from './fields.ts';
-import type { MarkdownBodies } from './markdown.ts';
+import { MAKE_BODIES, type MarkdownBodies } from './markdown.ts';
 import {
   type CompiledMail,
   compileMail,
+  PREVIEW,
   type PreviewedMail,
   type RenderedMail,
   refuseUnsendable,
@@ -44,9 +44,9 @@ import {
 } from './store.ts';
 import type { TemplateRow } from './tables.ts';
 
-/* What marketing mail is made with, besides the templates themselves. */
-export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
+/* What marketing mail is made with, besides the templates themselves. */
+export { splitAtLinks } from './markdown-tree.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
 export { compileMail, type PreviewedMail, previewMail } from './rendering.ts';
 export { draft_fields, type TemplateFields, type TemplateRecord } from './schemas.ts';

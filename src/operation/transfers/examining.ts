@@ -2,7 +2,6 @@
  * The first reading of a project's file, to its end. It finds a wrong passphrase, damage, changes, rows of
  * another build and bytes out of reach before anything is written.
  */
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError, conflict } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
@@ -29,7 +28,6 @@ const MOST_NUMBERS = 10 ** 11;
 const ASKED_AT_ONCE = 8;
 
 export interface ImportDeps {
-  projects: Pick<Projects, 'addScope'>;
   database: Database;
   clock: Clock;
   key_ring: KeyRing;

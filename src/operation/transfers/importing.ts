@@ -3,7 +3,13 @@
  * project that nobody sees. The import counts from one transaction on, which shows the project. Until then
  * all of it goes again, whatever cuts it off.
  */
-import { findArrived, insertArriving, lostLinkDomains, showArriving } from '../../access/projects/service.ts';
+import {
+  findArrived,
+  insertArriving,
+  insertScope,
+  lostLinkDomains,
+  showArriving,
+} from '../../access/projects/service.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
@@ -293,7 +299,6 @@ export class Import {
 
   /** Ties it to this Satchel's own: tokens, people, accounts. Returns what is not here. */
   #tieAll(tx: Tx): Missing {
-    const { projects } = this.deps;
     const { tokens, people } = this.examined.manifest;
     for (const token of tokens) {
       const id = this.#tokens.get(Number(token.id)) ?? 0;
@@ -303,12 +308,12 @@ export class Import {
         const for_one = { all_projects: 0, can_administer: 0 };
         insertRecord(tx, 'access_tokens', { ...token, ...for_one, id, person_id, created_by_id: null });
       }
-      projects.addScope(tx, { kind: 'token', id }, this.#id);
+      insertScope(tx, { kind: 'token', id }, this.#id);
     }
     const granted = people.filter(({ is_granted }) => is_granted).map(({ email }) => email);
     for (const email of granted) {
       const id = store.numberHere(tx, 'person', email);
-      if (id !== null) projects.addScope(tx, { kind: 'person', id }, this.#id);
+      if (id !== null) insertScope(tx, { kind: 'person', id }, this.#id);
     }
     return missingOf(tx, this.examined.manifest, this.#id);
   }

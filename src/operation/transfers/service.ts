@@ -58,7 +58,7 @@ export interface TransfersDeps extends ImportDeps {
     letGo(actor: Actor, owner: Owner, public_id: string): Promise<void>;
     listMoved(project_id: number): string[];
   };
-  projects: Pick<Projects, 'moveAway' | 'moveBack' | 'addScope'>;
+  projects: Pick<Projects, 'moveAway' | 'moveBack'>;
   engine: { wake(): void };
   contacts: { sweep(): Promise<void> };
 }

@@ -5,10 +5,13 @@ import { pageQuery } from '../../platform/http/pagination.ts';
 import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { type TSchema, type TUnsafe, t } from '../../platform/http/schema.ts';
-import type { AiAccountShapes, AiAccounts } from './ai-accounts.ts';
-import type { AiAssignments } from './assignments.ts';
-import type { DatabaseAccountShapes, DatabaseAccounts } from './database-accounts.ts';
-import type { DatabaseProjectShapes, DatabaseProjects } from './database-projects.ts';
+import type { AiAccountShapes, AiAccounts, AiAssignments } from './ai-accounts.ts';
+import type {
+  DatabaseAccountShapes,
+  DatabaseAccounts,
+  DatabaseProjectShapes,
+  DatabaseProjects,
+} from './databases.ts';
 import {
   aiAccount,
   assignedProject,

@@ -3,10 +3,12 @@
  * and database projects share this way to list, find, make, change, reveal and delete. What a kind has of its
  * own is in the file of its name.
  */
+
 import { AppError, type FieldErrors, notFound } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { type HealthCheck, sealedCheck } from '../../platform/host/health-check.ts';
 import { newId, readRef } from '../../platform/host/ids.ts';
 import {
   type Actor,
@@ -17,7 +19,10 @@ import {
   scopeOf,
 } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
+import { PLANE_PREFIX } from '../../platform/http/routes.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import type { AiAccounts } from './ai-accounts.ts';
+import type { DatabaseAccounts, DatabaseProjects } from './databases.ts';
 import type { DeletedRecord, Reference } from './schemas.ts';
 import type { AccountStore } from './store.ts';
 
@@ -299,4 +304,25 @@ export function undecryptable(): AppError {
     'The stored secret does not decrypt: it, or its key, is damaged. Store it again.',
     { code: 'PLAINTEXT_UNAVAILABLE', details: { reason: 'undecryptable' } },
   );
+}
+
+export function providerAccountChecks(services: {
+  database_accounts: DatabaseAccounts;
+  database_projects: DatabaseProjects;
+  ai_accounts: AiAccounts;
+}): HealthCheck[] {
+  const { database_accounts, database_projects, ai_accounts } = services;
+  return [
+    sealedCheck(() =>
+      [...database_accounts.listUndecryptable(), ...database_projects.listUndecryptable()].map(tell),
+    ),
+    sealedCheck(() => ai_accounts.listUndecryptable().map(tell)),
+  ];
+}
+
+function tell({ kind, id, name, field }: LostSecret): { message: string; remedy: string } {
+  return {
+    message: `The ${field} of the ${kind.replaceAll('_', ' ')} ${id} (${name}) does not decrypt.`,
+    remedy: `store it again: PATCH ${PLANE_PREFIX.management}/${kind.replaceAll('_', '-')}s/${id} with ${field}`,
+  };
 }

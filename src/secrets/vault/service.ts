@@ -3,19 +3,18 @@
  * leave by a reveal only, which is on record before it answers.
  */
 
-import type { ProjectCascade } from '../../access/projects/service.ts';
+import type { ProjectCascade, Projects } from '../../access/projects/service.ts';
 import { AppError, collectErrors, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
+import { about, type HealthCheck, sealedCheck, warning } from '../../platform/host/health-check.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { readChanges, settleKinds, type VaultFile } from './changes.ts';
-import { buildEnvBlock, type EnvBlock, isPublicName, pickVariables } from './env-blocks.ts';
+import { buildEnvBlock, type EnvBlock, type EnvTarget, isPublicName, pickVariables } from './env-blocks.ts';
 import { ENV, explainImport, readEnvFile } from './env-file.ts';
-import type { EnvTarget } from './env-quoting.ts';
-import { describeService, envEntriesOf, presentReveal } from './presentation.ts';
 import {
   captchaTestSecret,
   requireVaultService,
@@ -24,18 +23,21 @@ import {
   type VaultService,
 } from './registry.ts';
 import type { EnvImport, RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
+import * as store from './store.ts';
 import {
+  describeService,
+  envEntriesOf,
   type OpenedField,
   openFields,
+  presentReveal,
   sealField,
   textOf,
   undecryptableOf,
   type VaultOwner,
-} from './sealed-fields.ts';
-import * as store from './store.ts';
+} from './stored-fields.ts';
 import type { RevealHow, VaultValueRow } from './tables.ts';
 
-export type { VaultOwner } from './sealed-fields.ts';
+export type { VaultOwner } from './stored-fields.ts';
 
 /** The stored fields of one service: those that decrypt, and the names of those that do not. */
 export interface OpenedService {
@@ -398,3 +400,30 @@ function countStored(read: Tx, owner: VaultOwner, { service }: VaultService): Re
 export const vaultCascade: ProjectCascade = {
   count: (tx, project) => store.countForCascade(tx, project.id),
 };
+
+export function vaultChecks({ vault, projects }: { vault: Vault; projects: Projects }): HealthCheck[] {
+  return [
+    sealedCheck(() =>
+      projects.listAll({}).flatMap((project) =>
+        vault.listUndecryptable(project).map(({ service, field }) => ({
+          message: `The vault value ${service}.${field} of project ${project.slug} does not decrypt.`,
+          remedy: `satchel vault set --project ${project.slug} ${service} ${field}=-`,
+          about: { code: 'vault', ref: project.slug },
+        })),
+      ),
+    ),
+    {
+      check: 'captcha',
+      run: () =>
+        vault
+          .warnings(projects.listAll({}))
+          .map(({ slug, message }) =>
+            about(
+              'vault',
+              slug,
+              warning('captcha', message, `satchel vault set --project ${slug} captcha secret_key=-`),
+            ),
+          ),
+    },
+  ];
+}

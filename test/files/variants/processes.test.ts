@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import { variantChecks } from '../../../src/files/variants/checks.ts';
 import { VARIANT_MEMORY_BYTES } from '../../../src/files/variants/processes.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
+import { variantChecks } from '../../../src/files/variants/service.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 import { makeProject, moveToFiles, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';

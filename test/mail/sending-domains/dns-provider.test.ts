@@ -1,6 +1,7 @@
 /** Who runs the DNS of a domain, by the names of its name servers. */
+
 import { expect, test } from 'bun:test';
-import { dnsProviderOf } from '../../../src/mail/sending-domains/dns-provider.ts';
+import { dnsProviderOf } from '../../../src/mail/sending-domains/dns-records.ts';
 import { createResolver } from '../../../src/platform/mail/dns.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { startDnsServer } from '../../support/dns-server.ts';

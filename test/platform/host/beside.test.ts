@@ -1,6 +1,8 @@
 /** What is done beside the server: what a caller makes long is paid there, within bounds, and projects take turns. */
+
 import { afterEach, expect, test } from 'bun:test';
-import { MAKE_BODIES, PREVIEW } from '../../../src/mail/templates/beside.ts';
+import { MAKE_BODIES } from '../../../src/mail/templates/markdown.ts';
+import { PREVIEW } from '../../../src/mail/templates/rendering.ts';
 import { Beside, PIECES_AT_ONCE } from '../../../src/platform/host/beside.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 

@@ -3,8 +3,12 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
-import { buildEnvBlock, ENV_TARGETS, type EnvEntry } from '../../../src/secrets/vault/env-blocks.ts';
-import { quoteValue } from '../../../src/secrets/vault/env-quoting.ts';
+import {
+  buildEnvBlock,
+  ENV_TARGETS,
+  type EnvEntry,
+  quoteValue,
+} from '../../../src/secrets/vault/env-blocks.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { naughtyValues } from './naughty-values.ts';
 

@@ -1,4 +1,4 @@
-/** Which sending domains a project's mail goes by, as somebody sets them. */
+/** The sending domains of a project, as somebody sets them: which ones its mail may go by, by name. */
 import { type FieldErrors, refuseAll, toDo } from '../../errors.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import type { ProjectChanges } from './schemas.ts';
