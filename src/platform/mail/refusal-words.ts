@@ -1,6 +1,6 @@
 /**
  * Wordings of mail servers: whom a refusal speaks of, whatever its codes. This is the only list besides those
- * of refusal-languages.ts (languages besides English) and refusal-providers.ts (one provider's own). Add a
+ * of refusal-languages.ts (languages besides English) and refusals.ts (one provider's own). Add a
  * wording that is judged wrongly here, and to test/platform/mail/refusal-wordings.ts.
  *
  * Sources: Postfix (smtpd_check.c, postconf(5)), Exim (its default ACLs and deliver.c; cPanel's), OpenSMTPD
