@@ -1,4 +1,4 @@
-/** Whom of a list a filter means, and why somebody gets nothing: asked of segments, before a broadcast is sent, and when a turn comes. */
+/** The contacts of a list that a filter means, and why somebody gets nothing: asked of segments, before a broadcast is sent, and when a turn comes. */
 import type { Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { letOthers } from '../platform/host/waiting.ts';
@@ -28,7 +28,7 @@ export interface AudienceDeps {
 
 const NOBODY: ReadonlySet<number> = new Set();
 
-/** Whom of a list is meant; a filter of null means everybody. Its days count back from `now_ms`. */
+/** The contacts of a list that are meant; a filter of null means everybody. Its days count back from `now_ms`. */
 export interface Audience {
   owner: KeyOwner;
   list_id: number;

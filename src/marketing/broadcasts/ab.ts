@@ -27,18 +27,18 @@ export function errorsInPlan({ variants, decide_by, decide_after_hours }: AbPlan
   return errors;
 }
 
-/** Whose turns a broadcast is giving: everybody's, or of an A/B those of the share, and once it is decided the rest's. */
+/** The people to whom a broadcast is giving turns: everybody's, or of an A/B those of the share, and once it is decided the rest's. */
 export function phaseOf({ ab, winner }: Pick<BroadcastRow, 'ab' | 'winner'>): 'all' | 'share' | 'rest' {
   if (ab === null) return 'all';
   return winner === null ? 'share' : 'rest';
 }
 
-/** Whether everybody who was on the list when it began was looked at, in this phase. */
+/** True once everybody who was on the list when it began was looked at, in this phase. */
 export function isWalked({ decided_to, last_contact_id }: BroadcastRow): boolean {
   return last_contact_id !== null && decided_to >= last_contact_id;
 }
 
-/** Whether the share had its turn, and nobody decided yet what the rest gets. */
+/** True where the share had its turn, and nobody decided yet what the rest gets. */
 export function isTested({ tested_at, winner }: Pick<BroadcastRow, 'tested_at' | 'winner'>): boolean {
   return tested_at !== null && winner === null;
 }

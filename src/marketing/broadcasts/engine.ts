@@ -229,14 +229,14 @@ function acceptOr(accept: AcceptBulk, email: NewEmail): string | number | null {
 
 const NOBODY: ReadonlySet<number> = new Set();
 
-/** Whose turn it is. */
+/** The people whose turn it is, and what each gets. */
 interface Turns {
   people: readonly ContactStanding[];
   /** The variant that somebody in the share of an A/B gets, by its place. */
   placeOf(contact_id: number): number | null;
   /** Why somebody among them gets nothing. */
   reasons: ReadonlyMap<number, LeftOutReason>;
-  /** Whom the share of an A/B was drawn of; null where none was. */
+  /** The people of whom the share of an A/B was drawn; null where none was. */
   drawn: readonly ContactStanding[] | null;
   up_to: number;
 }

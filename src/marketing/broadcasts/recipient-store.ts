@@ -56,7 +56,7 @@ export function updateRecipient(
   tx.update(broadcastRecipients).set(changes).where(is_it).run();
 }
 
-/** Who had their turn, the last ones first. */
+/** Recipients that had their turn, the last ones first. */
 export const listRecipients = rawAll<RecipientRow, [broadcast_id: number, limit: number, offset: number]>(
   'SELECT * FROM broadcast_recipients WHERE broadcast_id = +? ORDER BY contact_id DESC LIMIT +? OFFSET +?',
   broadcastRecipients,

@@ -167,7 +167,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     return { filter: after, segment_id: named?.id ?? kept };
   }
 
-  /** Whom it is for: by its own filter, or by that of its segment, of which it has a copy once it began. Null: everybody on its list. */
+  /** The filter that says whom it is for: its own, or that of its segment, of which it has a copy once it began. Null: everybody on its list. */
   filterOf(
     { filter, segment_id }: Pick<BroadcastRow, 'filter' | 'segment_id'>,
     read: Tx = this.deps.database.read,
@@ -325,7 +325,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
 
   /* --- Its numbers ------------------------------------------------------------------------------------------------ */
 
-  /** Who had their turn, the last ones first. Throws AppError `not_found`. */
+  /** Recipients that had their turn, the last ones first. Throws AppError `not_found`. */
   listRecipients(project_id: number, public_id: string, query: PageQuery): Page<RecipientRecord> {
     const { database, contacts, emails } = this.deps;
     const { read } = database;

@@ -6,7 +6,7 @@ import { explainProblem, type Problem } from '../campaign-readiness.ts';
 import { isTested } from './ab.ts';
 import type { BroadcastRow, BroadcastStatus } from './tables.ts';
 
-/** Whether one that stopped as its project moved, or by a restore, has its time yet to come. */
+/** True where one that stopped as its project moved, or by a restore, has its time yet to come. */
 export function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: number): boolean {
   const is_stopped = pause_reason === 'moved' || pause_reason === 'restored';
   return is_stopped && started_at === null && send_at !== null && send_at > now_ms;
@@ -27,7 +27,7 @@ export function dueAt({ status, send_at, decides_at }: BroadcastRow, now_ms: num
   return status === 'sending' ? now_ms + LOOK_AGAIN_MS : null;
 }
 
-/** Whether what a check found of a broadcast still holds for it. */
+/** True where what a check found of a broadcast still holds for it. */
 export function isSameMail(a: BroadcastRow, b: BroadcastRow): boolean {
   const is_same_list = a.list_id === b.list_id && a.segment_id === b.segment_id;
   const ofMail = ({ template, filter, ab }: BroadcastRow): unknown => [template, filter, ab];

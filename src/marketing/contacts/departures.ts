@@ -38,7 +38,7 @@ export type Departure = Exclude<SuppressionKind, 'manual'>;
 /** Weakest first, as for suppressions: somebody who left by choice does not become one who merely bounced. */
 const WEAKEST_FIRST: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];
 
-/** Whether a status takes the place of another. */
+/** True where a status takes the place of another. */
 export const isLater = (status: ContactStatus, than: ContactStatus): boolean =>
   WEAKEST_FIRST.indexOf(status) > WEAKEST_FIRST.indexOf(than);
 

@@ -277,7 +277,7 @@ export function barOf(
   return is_suppressed ? { status: null, is_suppressed } : null;
 }
 
-/** Whether they get no marketing mail for a while, as they chose. */
+/** True while they get no marketing mail, as they chose. */
 export function isPaused({ paused_until }: Pick<ContactRow, 'paused_until'>, now_ms: number): boolean {
   return paused_until !== null && paused_until > now_ms;
 }

@@ -64,7 +64,7 @@ const unasked = rawGet<{ n: number }, [number, string]>(
   'SELECT 1 AS n FROM contacts WHERE project_id = ? AND email = ? AND is_mx_unasked = 1 LIMIT 1',
 );
 
-/** Whether an address came without a look-up of its domain. Few did: a partial index holds them. */
+/** True where an address came without a look-up of its domain. Few did: a partial index holds them. */
 export function isAddressUnasked(read: Tx, project_id: number, email: string): boolean {
   return unasked(read, project_id, email) !== null;
 }

@@ -72,7 +72,7 @@ export function findFile(
 export interface RunLimits {
   /** Rows to take up at most. */
   rows: number;
-  /** Whether to leave the rest for later at the next piece. */
+  /** True leaves the rest for later, at the next piece. */
   shouldStop(): boolean;
 }
 
@@ -360,7 +360,7 @@ function isRejection(outcome: keyof Counters): boolean {
   return outcome !== 'accepted' && outcome !== 'duplicate' && outcome !== 'updated_existing';
 }
 
-/** Whose row says that it left. */
+/** The addresses whose rows say that they left. */
 function leavesBy({ screened }: Judged) {
   return screened.verdict === 'rejected' ? screened.leaves : undefined;
 }

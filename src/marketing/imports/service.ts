@@ -54,7 +54,7 @@ interface CsvInput {
   delimiter?: Delimiter | null | undefined;
 }
 
-/** Who starts an import: an API key, and a test key. */
+/** The starter of an import: an API key, and a test key. */
 interface Starter {
   is_paced: boolean;
   is_test: boolean;

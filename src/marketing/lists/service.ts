@@ -106,7 +106,7 @@ export class Lists extends Records<ListRow, ListRecord> {
     return store.listPublicLists(read, project_id);
   }
 
-  /** Whether anybody may be added to it who confirms, where it asks for that. */
+  /** True where anybody may be added to it who confirms, where it asks for that. */
   takesSignUps(list: ListRow): boolean {
     if (list.archived_at !== null) return false;
     return !list.double_opt_in || this.#problemOfConfirmation(list) === null;

@@ -40,7 +40,7 @@ const same = rawGet<{ n: number }, [string, number, number, ClickFlag | null]>(
     WHERE email_id = ?1 AND position = ?2 AND at = ?3 AND (flag IS ?4 OR flag = 'burst') LIMIT 1`,
 );
 
-/** Whether this very click is kept already; it may have turned out to be of a burst. */
+/** True where this very click is kept already; it may have turned out to be of a burst. */
 export function hasClick(read: Tx, { email_id, position, at, flag }: NewClick): boolean {
   return same(read, email_id, position, at, flag) !== null;
 }
@@ -60,7 +60,7 @@ const flagPartners = rawRun<[string, number, number, number, number]>(
 );
 
 /**
- * Whether other addresses of the mail were visited at about the same time. If so, those that did not count
+ * True where other addresses of the mail were visited at about the same time. If so, those that did not count
  * yet never will.
  */
 export function flagBurst(
@@ -100,7 +100,7 @@ const countedOf = rawGet<{ n: number }, [string, number]>(
   'SELECT 1 AS n FROM email_clicks WHERE email_id = ? AND position = ? AND flag IS NULL AND is_settled = 1 LIMIT 1',
 );
 
-/** Whether a click on a link of a mail counts already. */
+/** True where a click on a link of a mail counts already. */
 export function hasCounted(read: Tx, email_id: string, position: number): boolean {
   return countedOf(read, email_id, position) !== null;
 }
@@ -109,7 +109,7 @@ const machineOf = rawGet<{ n: number }, [string]>(
   "SELECT 1 AS n FROM email_clicks WHERE email_id = ? AND flag = 'machine' LIMIT 1",
 );
 
-/** Whether a machine fetched the picture of a mail before. */
+/** True where a machine fetched the picture of a mail before. */
 export function hasMachine(read: Tx, email_id: string): boolean {
   return machineOf(read, email_id) !== null;
 }

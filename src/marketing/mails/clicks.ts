@@ -40,7 +40,7 @@ export const OPENED_BY_MACHINE =
 export interface Reading {
   kind: 'clicked' | 'opened' | 'opened_by_machine';
   email_id: string;
-  /** Whom the mail was for; null where it was for nobody on a list. */
+  /** The contact that the mail was for; null where it was for nobody on a list. */
   contact_id: number | null;
   is_test: boolean;
   at: number;
@@ -238,7 +238,7 @@ export class Clicks {
   #keep(tx: Tx, click: store.NewClick): void {
     const { email_id, at } = click;
     const mail = sentMails.find(tx, email_id);
-    // Whom it was for may have been forgotten since.
+    // The contact may have been forgotten since.
     if (!mail || mail.to_email === '') return;
     const is_burst = store.flagBurst(tx, click, WINDOWS);
     const flag = click.flag ?? (is_burst ? 'burst' : null);
@@ -290,7 +290,7 @@ const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
 const keyOf = ({ email_id, position, flag }: store.NewClick): string => `${email_id} ${position} ${flag}`;
 
 /**
- * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Of pictures
+ * True where a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Of pictures
  * it may be a machine's that fetches them for people, whether these look at the mail or not.
  */
 function flagOf(position: number, { method, headers }: Visit): ClickFlag | null {
@@ -335,14 +335,14 @@ const GATEWAYS = [
 ];
 
 /**
- * Whether one of them fetched a picture. Other robots are not asked for: mail programs of people have all
+ * True where one of them fetched a picture. Other robots are not asked for: mail programs of people have all
  * kinds of names.
  */
 export function isPictureMachine(user_agent: string): boolean {
   return [...PICTURE_PROXIES, ...GATEWAYS].some((name) => name.test(user_agent));
 }
 
-/** Whether a link was followed by a program: people do that with browsers, which say so. */
+/** True where a program followed a link: people do that with browsers, which say so. */
 export function isLinkMachine(user_agent: string): boolean {
   return isbot(user_agent) || isPictureMachine(user_agent);
 }

@@ -1,7 +1,7 @@
 /** Merge fields: which value each has, and putting values into the parts of a mail. Pure functions. */
 import type { Field, Link, Part } from './source.ts';
 
-/** Whom a mail is for, as far as its merge fields speak of that. */
+/** What merge fields can say of the contact that a mail is for. */
 export interface MergeContact {
   first_name: string | null;
   last_name: string | null;
@@ -17,7 +17,7 @@ export function ownLinks(unsubscribe_url: string): { unsubscribe_url: string; pr
   return { unsubscribe_url, preferences_url: unsubscribe_url && `${unsubscribe_url}#choices` };
 }
 
-/** Whether a link leads to the reader's own page, which is followed by no redirect. */
+/** True where a link leads to the reader's own page, which is followed by no redirect. */
 export function isOwnLink(target: Link['target']): boolean {
   return target.some((part) => typeof part !== 'string' && /^(unsubscribe|preferences)_url$/.test(part[0]));
 }

@@ -15,7 +15,7 @@ interface Bodies {
   body_text: string | null;
 }
 
-/** That one preview names: nobody mends more at once. */
+/** Problems that one preview names: nobody mends more at once. */
 export const MAX_PREVIEW_PROBLEMS = 50;
 /** Of an address that a message names. */
 const MAX_SHOWN_CHARS = 100;

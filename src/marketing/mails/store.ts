@@ -68,7 +68,7 @@ const linksOf = rawAll<Pick<typeof mergeLinks.$inferSelect, 'source_id' | 'posit
    WHERE source_id IN (SELECT value FROM json_each(?)) ORDER BY source_id, position`,
 );
 
-/** Whose a source is; null for one that is gone. */
+/** The project of a source; null for one that is gone. */
 export const findSourceOwner = rawGet<{ project_id: number }, [id: number]>(
   'SELECT project_id FROM merge_sources WHERE id = ?',
 );

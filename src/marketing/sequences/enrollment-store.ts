@@ -102,7 +102,7 @@ const enrolled = rawGet<{ id: number }, [number, number, number]>(
   'SELECT id FROM enrollments WHERE sequence_id = ? AND contact_id = ? AND is_test = ?',
 );
 
-/** Whether a contact is, or ever was, in a sequence; as a test, or in earnest. */
+/** True where a contact is, or ever was, in a sequence; as a test, or in earnest. */
 export function isEnrolled(
   read: Tx,
   of: Pick<EnrollmentRow, 'sequence_id' | 'is_test'>,

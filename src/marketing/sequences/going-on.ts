@@ -128,7 +128,7 @@ export class GoingOn {
     }
   }
 
-  /** Whether somebody waits for the end of their own pause. */
+  /** True while somebody waits for the end of their own pause. */
   #isPaused(read: Tx, enrollment_id: number): boolean {
     const contact_id = rows.findEnrollment(read, enrollment_id)?.contact_id;
     const contact = contact_id === undefined ? null : this.deps.contacts.findById(contact_id, read);

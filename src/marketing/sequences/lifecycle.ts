@@ -38,7 +38,7 @@ import type { SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
 /** The type of the jobs that move a sequence's enrollments. */
 export const SEQUENCE_STEP = 'sequence.step';
 
-/** Who is to be enrolled. */
+/** The contacts that are to be enrolled. */
 export type Selection =
   | { all: true }
   | { tags: readonly string[] }
@@ -185,7 +185,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     if (row && this.#lacksJob(tx, row)) store.rows.update(tx, id, { job_id: this.enqueue(tx, row, AT_ONCE) });
   }
 
-  /** Whether nothing moves one that is active. */
+  /** True where nothing moves one that is active. */
   #lacksJob(read: Tx, row: SequenceRow): boolean {
     return row.status === 'active' && this.jobOf(read, row) === null;
   }

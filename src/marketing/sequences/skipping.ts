@@ -55,7 +55,7 @@ function skip(
     });
     const { id } = at;
     const complete = () => rows.completeEnrollment(tx, now_ms, id);
-    // Whether it was clicked what was sent since nobody knows here.
+    // Nobody knows here whether what was sent since was clicked.
     const sent: EnrollmentRow = { ...at, counts_from: now_ms, last_email_id: null };
     at =
       decision.result === 'send'

@@ -46,7 +46,7 @@ export class MarketingKeys {
     return hashWith(key, purpose);
   }
 
-  /** Whether a stored key opens, for `satchel doctor`. */
+  /** True where a stored key opens, for `satchel doctor`. */
   opens(read: Tx, owner: KeyOwner): boolean {
     const found = findSealedKey(read, owner.id);
     return found === null || this.key_ring.open(read, found.sealed_key, contextOf(owner)) !== null;
@@ -74,7 +74,7 @@ function hashWith(key: Uint8Array, purpose: HashPurpose): KeyedHash {
   return (text) => new Bun.CryptoHasher('sha256', key).update(`${purpose}\0${text}`).digest('hex');
 }
 
-/** Whether two hashes are equal, in constant time. */
+/** Compares two hashes in constant time. */
 export function sameHash(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);

@@ -78,7 +78,7 @@ export class MarketingSettings {
     return settings;
   }
 
-  /** Whose mail has what tells that it was read, where they said nothing of it themselves. */
+  /** The people whose mail tells that it was read, where they said nothing of it themselves. */
   tracking(project_id: number, read: Tx): Settings['tracking'] {
     return findTracking(read, project_id)?.tracking ?? DEFAULT_SETTINGS.tracking;
   }
@@ -110,7 +110,7 @@ export class MarketingSettings {
     return this.#merge(this.deps.database.read, project_id, changes);
   }
 
-  /** Whether a project's key opens, where it has one. */
+  /** True where a project's key opens, where it has one. */
   hasUsableKey(owner: KeyOwner): boolean {
     return this.keys.opens(this.deps.database.read, owner);
   }
@@ -163,7 +163,7 @@ export class MarketingSettings {
   }
 
   /**
-   * Whether all mailboxes of a project's marketing capture. Then it is being tried out, nobody gets mail, and
+   * True where all mailboxes of a project's marketing capture. Then it is being tried out, nobody gets mail, and
    * nothing is looked up in the DNS.
    */
   isCaptured(project_id: number): boolean {

@@ -59,7 +59,7 @@ function minutesOf(time: string): number {
   return 60 * hour + minute;
 }
 
-/** Whether something may go out at a moment; the start belongs to the window, the end does not. */
+/** True where something may go out at a moment; the start belongs to the window, the end does not. */
 export function isOpen(window: SendWindow, at_ms: number): boolean {
   const { send_window_start, send_window_end, timezone } = window;
   if (send_window_start === null || send_window_end === null) return true;

@@ -1,4 +1,4 @@
-/** Who had left and signs up again: what came of it, and the click that brings them back. */
+/** Signing up again after leaving: what came of it, and the click that brings them back. */
 
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';

@@ -15,7 +15,7 @@ interface Bodies {
   body_text: string | null;
 }
 
-/** Whose layout it is, and what stands in its footer. */
+/** The project whose layout it is, and what stands in its footer. */
 export interface LayoutOf {
   owner: { name: string };
   settings: Settings;
@@ -28,7 +28,7 @@ export interface LayoutOf {
 /** Puts bodies into the layout that newsletters have. */
 export type LayOut = (bodies: Bodies, of: LayoutOf) => Bodies;
 
-/** Whom it asks, for which list, in whose name. */
+/** The person whom it asks, the list, and the project in whose name. */
 export interface Confirmation {
   contact: { email: string; first_name: string | null; last_name: string | null };
   list: { name: string; language: Language | null };

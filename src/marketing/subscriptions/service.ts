@@ -104,7 +104,7 @@ export interface SignUpPage {
   widget: CaptchaWidget | null;
 }
 
-/** Whom a public page is about. */
+/** The contact that a public page is about. */
 export interface Visitor {
   contact: ContactRow;
   list: ListRow;
@@ -245,7 +245,7 @@ export class Subscriptions {
 
   /* --- Pages ------------------------------------------------------------------------------------------------------ */
 
-  /** Whose confirmation a token of a confirm link is; null when it is unknown or has expired. */
+  /** The confirmation that the token of a confirm link stands for; null when it is unknown or has expired. */
   visitorOfConfirmation(token: string): Confirming | null {
     const found = store.findConfirmation(this.deps.database.read, hashOfToken(token));
     if (!found || found.expires_at <= this.deps.clock.now()) return null;
@@ -278,7 +278,7 @@ export class Subscriptions {
     });
   }
 
-  /** Whose leave a token of an unsubscribe link asks for; null for any that this service did not make. */
+  /** The contact whose leave the token of an unsubscribe link asks for; null for any that this service did not make. */
   visitorOfUnsubscribe(token: string): Visitor | null {
     const public_id = contactOfToken(token);
     const contact = public_id === null ? null : this.deps.contacts.findByPublicId(public_id);

@@ -39,7 +39,7 @@ export function candidateOf(sign_up: SignUp): Candidate {
   };
 }
 
-/** Whether a sign-up's refusal passes by itself, so that its job is tried again. */
+/** True where a sign-up's refusal passes by itself, so that its job is tried again. */
 export function mayPassLater(error: unknown): error is AppError {
   return error instanceof AppError && (error.kind === 'rate_limited' || error.kind === 'unavailable');
 }

@@ -422,12 +422,12 @@ function reasonsOf(read: Tx, row: SuppressionRow): { own: Reasons; imported: Sup
   };
 }
 
-/** Whether it unsubscribed, however often, and nothing else. */
+/** True where it unsubscribed, however often, and nothing else. */
 function hasJustLeft({ kind, also_kind }: SuppressionRow): boolean {
   return kind === 'unsubscribed' && (also_kind === null || also_kind === 'unsubscribed');
 }
 
-/** Whether lifting it gives contacts that bounced their status back. */
+/** True where lifting it gives contacts that bounced their status back. */
 function givesBack(kind: SuppressionKind): boolean {
   return kind === 'hard_bounce' || kind === 'manual';
 }

@@ -22,7 +22,6 @@ export interface TrackingEvidence {
   origin: string | null;
 }
 
-/** Whose choice it is. */
 export interface TrackedAddress {
   project_id: number;
   /** In its canonical form. */
@@ -42,7 +41,7 @@ export class TrackingChoices {
     this.#listeners.push(listener);
   }
 
-  /** Whether mail to an address has a picture, links of ours and what else tells that it was read. */
+  /** True where mail to an address has a picture, links of ours and what else tells that it was read. */
   isTracked(read: Tx, { project_id, email }: TrackedAddress): boolean {
     const tracking = store.findChoice(read, project_id, email)?.tracking;
     if (tracking !== undefined) return tracking === 'allowed';
@@ -96,7 +95,7 @@ export class TrackingChoices {
   }
 }
 
-/** Whether a person said it, by their page or by a box that they ticked. */
+/** True where a person said it, by their page or by a box that they ticked. */
 function isOwnWord(told_by: Teller): boolean {
   return told_by === 'page' || told_by === 'form';
 }

@@ -237,6 +237,7 @@ describe('past the bounce threshold', () => {
         message: `The sequence Welcome of the project shop has paused: ${words}`,
         remedy: `satchel sequence why ${id}`,
         acts: [{ kind: 'resume_sequence', project: 'shop', of: id }],
+        about: null,
       },
     ]);
     dataOf(await on.call('POST', `/email-sequences/${id}/resume`));
