@@ -85,13 +85,6 @@ export function textOptions<N extends string>(options: Options, ...names: N[]): 
   return given;
 }
 
-/** The fields that have a value. Wrong usage where none has. */
-export function requireChanges(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  if (given.length === 0) throw new UsageError('Name what to change.');
-  return Object.fromEntries(given);
-}
-
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 /** The moment of `--since`, which says it or how long ago it was. Wrong usage otherwise. */

@@ -1,5 +1,5 @@
 /** Nouns and verbs of the command line: commander's commands that know how to run, list, show and remove. */
-import type { Static, TSchema, TUnknown } from '@sinclair/typebox';
+import type { Static, TSchema } from '@sinclair/typebox';
 import { Command } from 'commander';
 import type { FieldErrors } from '../../errors.ts';
 import type { Note } from '../database/audit-trail.ts';
@@ -18,7 +18,7 @@ import {
   type Readers,
   readFields,
 } from './fields.ts';
-import { type Options, requireChanges, requireYes } from './options.ts';
+import { type Options, requireYes, UsageError } from './options.ts';
 import { addPaging, pageOf, presentPage } from './paging.ts';
 import { addProjectOfName, projectOf, requireNamed } from './project-option.ts';
 import { formatFields, type Table } from './tables.ts';
@@ -147,9 +147,9 @@ export class Verb<S, X = unknown> extends Command {
   }
 
   /** It takes these fields, each by its option, and knows them as `sent` once they fit the shape. */
-  takes<B extends TSchema = TUnknown>(
+  takes<B extends TSchema>(
     fields: FieldList,
-    shape?: B,
+    shape: B,
     reading: Reading<VerbSession<S> & X, B> = {},
   ): Verb<S, X & { readonly sent: Static<B> }> {
     addCreationOptions(this, fields, reading.reads);
@@ -157,9 +157,9 @@ export class Verb<S, X = unknown> extends Command {
   }
 
   /** It changes these fields of a thing; otherwise as `takes`. Wrong usage where none is given. */
-  changes<B extends TSchema = TUnknown>(
+  changes<B extends TSchema>(
     fields: FieldList,
-    shape?: B,
+    shape: B,
     reading: Reading<VerbSession<S> & X, B> = {},
   ): Verb<S, X & { readonly sent: Static<B> }> {
     addChangeOptions(this, fields, reading.reads);
@@ -168,16 +168,15 @@ export class Verb<S, X = unknown> extends Command {
 
   #reads<B extends TSchema>(
     fields: FieldList,
-    how: { shape: B | undefined; reading: Reading<VerbSession<S> & X, B>; needs_some: boolean },
+    how: { shape: B; reading: Reading<VerbSession<S> & X, B>; needs_some: boolean },
   ): Verb<S, X & { readonly sent: Static<B> }> {
     const { shape, reading, needs_some } = how;
     this.#option_names = { ...optionNames(fields), ...reading.options };
     return this.#knows(async (found, options, args) => {
       const session = found as VerbSession<S> & X; // The steps before have found it.
       const read = await readFields(this.cli, fields, options, { readers: reading.reads, session });
-      const more = given({ ...(await reading.more?.(options, session, ...args)) });
-      const sent = needs_some ? requireChanges({ ...read, ...more }) : { ...read, ...more };
-      if (shape === undefined) return { fields: sent };
+      const sent = { ...read, ...given({ ...(await reading.more?.(options, session, ...args)) }) };
+      if (needs_some && Object.keys(sent).length === 0) throw new UsageError('Name what to change.');
       const { errorsIn = () => ({}), together } = reading;
       const sound = requireAll(validate(shape, sent), (each) => errorsIn(each, session), together);
       return { fields: sent, sent: sound };
