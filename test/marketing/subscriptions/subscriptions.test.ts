@@ -320,7 +320,8 @@ describe('a sign-up is refused', () => {
     expect(
       (await subscribe(list, { email: 'a@example.com' }, { origin: 'https://evil.example' })).status,
     ).toBe(403);
-    expect((await subscribe(list, { email: 'a@example.com' }, { origin: null })).status).toBe(403);
+    const { status, body } = await subscribe(list, { email: 'a@example.com' }, { origin: null });
+    expect([status, body.remedy]).toEqual([403, { code: 'key', ref: null, command: 'satchel key why' }]);
     const elsewhere = await on.app.call('GET', '/api/v1/email-lists', {
       key: page_key,
       headers: { Origin: ORIGIN },
