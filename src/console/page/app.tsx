@@ -44,7 +44,7 @@ function WhileSignedIn({ person: who }: { person: SignedIn }) {
 }
 
 /** Says that the server does not answer; it goes away by itself once it does. */
-export function Banner() {
+function Banner() {
   return (
     <div class="banner" role="alert">
       Satchel does not answer. What is shown may be old; trying again every two seconds.

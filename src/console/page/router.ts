@@ -14,7 +14,7 @@ function readLocation(): { path: string; search: string } {
 }
 
 /** What is asked before a page is left, but where the console itself goes on. */
-export interface Guard {
+interface Guard {
   isUnsaved(): boolean;
   /** Resolves to whether the page may be left. */
   mayLeave(): Promise<boolean>;

@@ -8,7 +8,7 @@ import { navigate, usePath } from './router.ts';
 /** Undefined until it is known, null where nobody is signed in. */
 export const person = signal<SignedIn | null | undefined>(undefined);
 
-export const SIGN_IN = '/sign-in';
+const SIGN_IN = '/sign-in';
 
 /**
  * Whether the session ended under what is shown. It is kept, out of sight, with all that stands in its forms, until somebody signs

@@ -160,7 +160,7 @@ export function useList<E extends Endpoint>(
 }
 
 /** The endpoints that answer pages. */
-export type Paged = {
+type Paged = {
   [E in Endpoint]: Api[E]['answer'] extends { data: unknown[]; meta: unknown } ? E : never;
 }[Endpoint];
 

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import { browserNow } from './time.ts';
 
 /** Long enough to copy it, too short to be found by whoever comes by later. */
-export const SHOWN_S = 45;
+const SHOWN_S = 45;
 
 export interface Revealed<T> {
   /** Null while nothing is shown. */

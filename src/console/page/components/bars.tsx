@@ -3,7 +3,7 @@
  */
 import { Count } from './quantity.tsx';
 
-export interface BarsProps {
+interface BarsProps {
   label: string;
   values: readonly number[];
   tone: 'accent' | 'good';

@@ -8,7 +8,7 @@ import type { EditorHandle } from './html-editor.ts';
 
 export type { EditorHandle } from './html-editor.ts';
 
-export interface CodeEditorProps {
+interface CodeEditorProps {
   label: string;
   value: string;
   language?: 'html' | 'text';

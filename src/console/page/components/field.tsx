@@ -11,7 +11,7 @@ export interface FieldProps {
 }
 
 /** What ties an input to its label, hint and error. */
-export interface Ties {
+interface Ties {
   id: string;
   name: string;
   'aria-describedby': string | undefined;

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Choice, type Scheme, SchemeChoice } from './tabs.tsx';
 
-export interface MailViewProps {
+interface MailViewProps {
   /** Of the frame, for those who hear it. */
   title: string;
   html: string | null;

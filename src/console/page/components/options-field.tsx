@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 import { useFieldErrors } from './form.tsx';
 
-export interface Option<T extends string> {
+interface Option<T extends string> {
   value: T;
   label: string;
   says?: string;

@@ -44,7 +44,7 @@ export function tellError(error: unknown): string {
   return tellRefusal(error instanceof Error ? error.message : String(error), null);
 }
 
-export interface Way {
+interface Way {
   /** A path below /console. */
   path: string;
   label: string;

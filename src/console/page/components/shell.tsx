@@ -85,7 +85,7 @@ export function Shell({ person }: { person: SignedIn }) {
 }
 
 /** Says on each page of a project that its mail goes nowhere, for as long as it does. */
-export function CapturedNote({ project }: { project: ProjectWithKeys | null }) {
+function CapturedNote({ project }: { project: ProjectWithKeys | null }) {
   const path = usePath();
   if (project?.mail !== 'captured') return null;
   return (
@@ -102,7 +102,7 @@ export function CapturedNote({ project }: { project: ProjectWithKeys | null }) {
 }
 
 /** Tells whoever is read-only so, once. */
-export function ReadOnlyNote({ person }: { person: SignedIn }) {
+function ReadOnlyNote({ person }: { person: SignedIn }) {
   const name = `satchel.read-only-told.${person.id}`;
   const [is_told, setTold] = useState(() => localStorage.getItem(name) !== null);
   if (!person.read_only || is_told) return null;
@@ -127,7 +127,7 @@ const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', d
 const ICONS = { system: 'screen', light: 'sun', dark: 'moon' } as const;
 const NAMES = { system: "the system's", light: 'light', dark: 'dark' } as const;
 
-export function ThemeToggle() {
+function ThemeToggle() {
   const now = theme.value;
   const label = `Colours: ${NAMES[now]}. Change to ${NAMES[NEXT[now]]}`;
   return (
@@ -144,7 +144,7 @@ export function ThemeToggle() {
 }
 
 /** Names who is signed in, and has the way out. */
-export function AccountMenu({ person }: { person: SignedIn }) {
+function AccountMenu({ person }: { person: SignedIn }) {
   const menu = useMenu();
   const name = person.name || person.email;
   return (

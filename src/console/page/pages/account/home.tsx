@@ -48,7 +48,7 @@ const FIELDS = {
   password: password('New password', { autocomplete: 'new-password', hint: GOOD_PASSWORD }),
 };
 
-export function PasswordPanel() {
+function PasswordPanel() {
   const [turn, setTurn] = useState(0);
   const change = async (entered: Entered): Promise<void> => {
     await call('POST /console/password', { body: entered.read(FIELDS) });

@@ -136,7 +136,7 @@ function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone(): 
 }
 
 /** A text as a QR code, to be read by a telephone. */
-export function Qr({ text, label }: { text: string; label: string }) {
+function Qr({ text, label }: { text: string; label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 0 });
   const path = data
     .flatMap((row, y) => row.map((is_dark, x) => (is_dark ? `M${x} ${y}h1v1h-1z` : '')))

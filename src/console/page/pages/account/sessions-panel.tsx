@@ -67,7 +67,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const;
 
-export function tellBrowser(user_agent: string | null): string {
+function tellBrowser(user_agent: string | null): string {
   const has = ([mark]: readonly [string, string]): boolean => user_agent?.includes(mark) ?? false;
   const browser = BROWSERS.find(has)?.[1] ?? 'Unknown browser';
   const system = SYSTEMS.find(has)?.[1];

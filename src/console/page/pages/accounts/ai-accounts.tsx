@@ -142,7 +142,7 @@ interface Named {
 }
 
 /** Says whether an address names this project, by whichever of its names. */
-export function isNamed(project: Named, name: string): boolean {
+function isNamed(project: Named, name: string): boolean {
   return [String(project.id), project.public_id, project.slug].includes(name);
 }
 

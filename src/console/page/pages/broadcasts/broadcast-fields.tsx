@@ -25,7 +25,7 @@ export interface Draft {
   filter: ContactFilter;
 }
 
-export interface DraftProps {
+interface DraftProps {
   project: string;
   draft: Draft;
   onChange(changes: Partial<Draft>): void;

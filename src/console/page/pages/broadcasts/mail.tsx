@@ -83,7 +83,7 @@ function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
 }
 
 /** Sending a broadcast's mail to oneself. */
-export function SendTest(props: { path: { project: string; broadcast: string }; onClose(): void }) {
+function SendTest(props: { path: { project: string; broadcast: string }; onClose(): void }) {
   const { path, onClose } = props;
   const send = (to: string) =>
     call('POST /projects/{project}/email-broadcasts/{broadcast}/test', { path, body: { to } });

@@ -35,7 +35,7 @@ export function ContactEvidence({ project, contact }: { project: string; contact
 }
 
 /** Why somebody may be mailed, in words. */
-export type ConsentBasis = NonNullable<ContactList['default_consent_basis']>;
+type ConsentBasis = NonNullable<ContactList['default_consent_basis']>;
 
 export const CONSENT_BASES: Readonly<Record<ConsentBasis, string>> = {
   consent: 'Consent',

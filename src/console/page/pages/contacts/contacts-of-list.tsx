@@ -201,7 +201,7 @@ function NoContacts({ project, list }: { project: string; list: ContactList }) {
 }
 
 /** Builds the filter of a list's contacts, which stands in the address beside what is searched for. */
-export function FilterButton({ path }: { path: { project: string; list: string } }) {
+function FilterButton({ path }: { path: { project: string; list: string } }) {
   const now = filterIn(useQuery());
   const [built, setBuilt] = useState<ContactFilter | null>(null);
   const close = (): void => setBuilt(null);

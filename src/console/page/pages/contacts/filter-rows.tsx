@@ -17,7 +17,7 @@ import {
 } from './filter.ts';
 import { FilterValue } from './filter-value.tsx';
 
-export interface FilterRowsProps {
+interface FilterRowsProps {
   /** Whose tags, fields, broadcasts and sequences are offered; null while no list is chosen. */
   list: { project: string; list: string } | null;
   /** What it begins with: what is built since is its own. */

@@ -79,7 +79,7 @@ function Acts(props: { path: { project: string; id: string }; email: EmailStory;
 /** The newest ones; few mails have more. */
 const SHOWN = 20;
 
-export function EmailReplies({ path }: { path: { project: string; id: string } }) {
+function EmailReplies({ path }: { path: { project: string; id: string } }) {
   const load = useLoad('GET /projects/{project}/emails/{id}/replies', { path, query: { per_page: SHOWN } });
   return (
     <Panel title="Replies" lead="What came to the inbox of its mailbox. Anybody may write any name there.">

@@ -153,7 +153,7 @@ export function Visibility({ of }: { of: 'public' | 'private' }) {
 }
 
 /** Says whether files are held over the page; `onDrop` is given those that are dropped. */
-export function useFileDrop(onDrop: (files: readonly File[]) => void): boolean {
+function useFileDrop(onDrop: (files: readonly File[]) => void): boolean {
   const [is_over, setOver] = useState(false);
   const latest = useRef(onDrop);
   latest.current = onDrop;

@@ -34,7 +34,7 @@ async function ask({ anew }: { anew: boolean }): Promise<void> {
   }
 }
 
-export interface LatestFindings {
+interface LatestFindings {
   data: Finding[] | null;
   looked_at: string | null;
   error: ApiError | null;

@@ -5,7 +5,7 @@ import { counted } from '../../components/quantity.tsx';
 import { Choice } from '../../components/tabs.tsx';
 import { setQuery, useQuery } from '../../router.ts';
 
-export interface MailMoment {
+interface MailMoment {
   /** ISO 8601: an hour, or a day of UTC. */
   at: string;
   sent: number;
@@ -94,7 +94,7 @@ export function useDays(): '7' | '30' | null {
 }
 
 /** `without`: the choice of none, where there is that. */
-export function RangeChoice({ without }: { without?: string }) {
+function RangeChoice({ without }: { without?: string }) {
   const now = useDays();
   return (
     <Choice

@@ -207,7 +207,7 @@ export function waitFor(of: Pick<Import, 'status'> | null, looks_without_news: n
   return Math.min(LAST_MS, FIRST_MS * 2 ** Math.min(looks_without_news, 10));
 }
 
-export function useImport(path: { project: string; import: string }): Load<Import> {
+function useImport(path: { project: string; import: string }): Load<Import> {
   const [looks, setLooks] = useState(0);
   const [seen, setSeen] = useState<Import | null>(null);
   const load = useLoad(

@@ -12,12 +12,12 @@ import { tellKind } from './kinds.tsx';
 const UNDER_WAY_MS = 2000;
 
 /** How soon to look at it again. */
-export function everyMs({ status }: Job): number | null {
+function everyMs({ status }: Job): number | null {
   return status === 'pending' || status === 'processing' ? UNDER_WAY_MS : null;
 }
 
 /** `project`: where what its result names has its pages; of a job of all, there is none. */
-export function JobView(props: { load: Load<Job>; list: string; project?: string }) {
+function JobView(props: { load: Load<Job>; list: string; project?: string }) {
   const { load, list, project } = props;
   const { data: shown } = load;
   return (

@@ -63,7 +63,7 @@ export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
 }
 
 /** Deleting a key. */
-export function KeyEnd({ path, of }: KeyPartProps) {
+function KeyEnd({ path, of }: KeyPartProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE /projects/{project}/api-keys/{apiKey}', { path });
     toast(`Key ${of.name} is deleted`);

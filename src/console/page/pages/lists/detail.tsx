@@ -77,7 +77,7 @@ const NOTES = {
   complained: 'called it spam',
 } as const;
 
-export function ListPeople({ project, list }: { project: string; list: ContactList }) {
+function ListPeople({ project, list }: { project: string; list: ContactList }) {
   const here = hrefOf(to`/projects/${project}/lists/${list.id}`);
   return (
     <>

@@ -17,7 +17,7 @@ const TLS: readonly (readonly [Tls, string])[] = [
 ];
 
 /** What the fields begin with. */
-export interface RelayShown {
+interface RelayShown {
   host: string;
   port: string;
   user: string;
@@ -31,7 +31,7 @@ const BLANK: RelayShown = { host: '', port: '', user: '', tls: 'required', has_p
 const USUAL = ['required ', 'required 587', 'tls ', 'tls 465'];
 
 /** Of `smtps://user:***@host:port?tls=required`, as the API shows a relay. */
-export function readRelay(address: string | null | undefined): RelayShown {
+function readRelay(address: string | null | undefined): RelayShown {
   if (!address || !URL.canParse(address)) return BLANK;
   const url = new URL(address);
   const said = url.searchParams.get('tls');

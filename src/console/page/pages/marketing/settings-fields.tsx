@@ -108,7 +108,7 @@ function Group({ title, children }: { title: string; children: ComponentChildren
 
 const HEX = /^#[0-9a-f]{6}$/i;
 
-export function ColourField(props: FieldProps & { value: string | null; placeholder: string }) {
+function ColourField(props: FieldProps & { value: string | null; placeholder: string }) {
   const { placeholder } = props;
   const [colour, setColour] = useState(props.value ?? '');
   const change = (event: { currentTarget: HTMLInputElement }): void => setColour(event.currentTarget.value);

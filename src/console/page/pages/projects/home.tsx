@@ -132,7 +132,7 @@ function About({ project }: { project: ProjectWithKeys }) {
 }
 
 /** On the home of the sample project: what to try in it, and its end. */
-export function SamplePanel({ project }: { project: Project }) {
+function SamplePanel({ project }: { project: Project }) {
   const { slug } = project;
   return (
     <Panel title="A project to look around in">

@@ -260,7 +260,7 @@ function Arrived({ of }: { of: ImportedProject }) {
 }
 
 /** `onProgress` gets the part that has left, from 0 to 1. Throws ApiError; where the connection breaks off, one of status 0. */
-export function sendProjectFile(file: File, onProgress: (part: number) => void): Promise<ProjectFile> {
+function sendProjectFile(file: File, onProgress: (part: number) => void): Promise<ProjectFile> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', addressOf('POST /project-files'));

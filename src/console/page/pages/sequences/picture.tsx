@@ -242,11 +242,7 @@ function LaneHead(props: {
 }
 
 /** Sending a step's mail to oneself. */
-export function TestStep(props: {
-  path: { project: string; sequence: string };
-  step: Step;
-  onClose(): void;
-}) {
+function TestStep(props: { path: { project: string; sequence: string }; step: Step; onClose(): void }) {
   const { path, step, onClose } = props;
   const send = (to: string) =>
     call('POST /projects/{project}/email-sequences/{sequence}/steps/{key}/test', {

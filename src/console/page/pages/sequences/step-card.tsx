@@ -10,7 +10,7 @@ import { Said } from './condition-field.tsx';
 import type { StepDraft, Track } from './step-draft.ts';
 import { countsFrom, StepFields, tellCondition, tellDelay, tellOtherwise } from './step-fields.tsx';
 
-export interface StepCardProps {
+interface StepCardProps {
   project: string;
   of: Sequence;
   step: StepDraft;

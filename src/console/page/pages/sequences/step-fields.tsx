@@ -148,7 +148,7 @@ function OtherwiseFields({ name, of, tracks, onChange }: StepFieldsProps) {
 }
 
 /** A step as people say it, as it is being written: when it comes, on what condition, and what happens otherwise. */
-export type CountsFrom = 'being enrolled' | 'coming to this track' | 'the mail before was sent';
+type CountsFrom = 'being enrolled' | 'coming to this track' | 'the mail before was sent';
 
 /** What the delay of a step counts from. */
 export function countsFrom(step: StepDraft, tracks: readonly Track<StepDraft>[]): CountsFrom {

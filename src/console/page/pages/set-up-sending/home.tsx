@@ -88,7 +88,7 @@ function Onward({ next, is_ready }: { next: string | null; is_ready: boolean }) 
 }
 
 /** A test mail to oneself, through the relay that was connected. */
-export function TestMail({ of, mailbox }: { of: SendingDomain; mailbox: Mailbox | null }) {
+function TestMail({ of, mailbox }: { of: SendingDomain; mailbox: Mailbox | null }) {
   const [result, setResult] = useState<MailboxTest | null>(null);
   if (mailbox === null)
     return (

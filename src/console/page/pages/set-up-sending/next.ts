@@ -1,7 +1,7 @@
 /** Where one came from, as `next` of the address says it. */
 import { hrefOf } from '../../router.ts';
 
-export const SET_UP_SENDING = '/set-up-sending';
+const SET_UP_SENDING = '/set-up-sending';
 
 /** A path of the console, or null: an address elsewhere leads nowhere. */
 export function nextIn(query: URLSearchParams): string | null {

@@ -153,7 +153,7 @@ function AddSuppression({
 }
 
 /** Looks one address up: asked for as a whole, as only whole addresses have a hash to find. */
-export function LookUp() {
+function LookUp() {
   const now = useQuery().get('email') ?? '';
   const [typed, setTyped] = useState(now);
   useEffect(() => setTyped(now), [now]);

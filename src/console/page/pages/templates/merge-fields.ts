@@ -1,7 +1,7 @@
 /** The fields of a template that are filled in for each mail, and their values as the API takes them. */
 import type { Template } from '../../api.generated.ts';
 
-export interface MergeField {
+interface MergeField {
   name: string;
   description: string | null;
   is_required: boolean;

@@ -142,7 +142,7 @@ function Known({ project }: { project: string }) {
 }
 
 /** Storing a secret: what it is of leads to the fields of that. */
-export function StoreChoice({ project, onClose }: { project: string; onClose(): void }) {
+function StoreChoice({ project, onClose }: { project: string; onClose(): void }) {
   const load = useLoad('GET /vault/services', {});
   const go = async (entered: Entered): Promise<void> => {
     const service = entered.text('service');

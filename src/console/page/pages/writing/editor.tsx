@@ -179,7 +179,7 @@ const PREHEADER = 90;
 const lengthOf = (text: string): number => [...text.trim()].length;
 const counted = (n: number): string => `${n} ${n === 1 ? 'character' : 'characters'}`;
 
-export function subjectHint(text: string): string {
+function subjectHint(text: string): string {
   const n = lengthOf(text);
   if (n === 0)
     return `Telephones show about ${SUBJECT_ON_PHONE} characters of it, a desk about ${SUBJECT_ON_DESK}.`;
@@ -188,7 +188,7 @@ export function subjectHint(text: string): string {
   return `${counted(n)}: telephones cut it after about ${SUBJECT_ON_PHONE}, a desk after about ${SUBJECT_ON_DESK}.`;
 }
 
-export function preheaderHint(text: string): string {
+function preheaderHint(text: string): string {
   const n = lengthOf(text);
   if (n === 0) return 'What inboxes show behind the subject. Without one, the beginning of the mail.';
   if (n <= PREHEADER) return `${counted(n)}: inboxes show about ${PREHEADER} behind the subject.`;

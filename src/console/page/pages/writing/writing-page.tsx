@@ -141,7 +141,7 @@ function useKeys({ save, test }: { save(): void; test(): void }): void {
 }
 
 /** Says whether what is written is saved: one word in the header, and why where it is not. */
-export function SavedWord({ of, is_live }: { of: Standing; is_live: boolean }) {
+function SavedWord({ of, is_live }: { of: Standing; is_live: boolean }) {
   if (of.is === 'failed')
     return (
       <span class="saved-word bad" role="alert">
