@@ -163,7 +163,7 @@ describe('the record', () => {
     await on.call('DELETE', `/email-segments/${id}`);
   });
 
-  test('keeps its version where only its count changes, and If-Match is heeded', async () => {
+  test('keeps its version where only its count changes', async () => {
     const path = `/api/public/v1/projects/shop/email-segments/${vips}`;
     const { token } = await on.app.services.tokens.create(actor, {
       ...{ name: 'etags', all_projects: true, projects: [], capabilities: [] },
@@ -174,15 +174,6 @@ describe('the record', () => {
     expect(dataOf(again).contacts_count).toBe(2);
     expect(again.headers.get('etag')).toBe(String(read.headers.get('etag')));
     await on.call('POST', `/email-contacts/${more.id}/unsubscribe`);
-    const stale = { token, headers: { 'If-Match': '"stale"' }, body: { name: 'X' } };
-    expect((await on.app.call('PATCH', path, stale)).status).toBe(409);
-    const etag = String(read.headers.get('etag'));
-    const renamed = await on.app.call('PATCH', path, {
-      token,
-      headers: { 'If-Match': etag },
-      body: { name: 'VIPs' },
-    });
-    expect([renamed.status, renamed.headers.get('etag')]).toEqual([200, expect.any(String)]);
   });
 
   test('refuses by field what no filter of the list is, another list, and nothing given', async () => {
