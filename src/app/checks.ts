@@ -5,7 +5,7 @@ import { peopleChecks } from '../access/people/checks.ts';
 import { projectChecks } from '../access/projects/link-domains.ts';
 import { objectStoreChecks } from '../files/objects/checks.ts';
 import { variantChecks } from '../files/variants/service.ts';
-import { deliveryChecks } from '../mail/deliveries/checks.ts';
+import { deliveryChecks } from '../mail/deliveries/reports.ts';
 import { domainReportChecks } from '../mail/domain-reports/service.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';

@@ -10,7 +10,7 @@ import { systemClock } from '../platform/host/clock.ts';
 import { openDataDirectory } from '../platform/host/data-directory.ts';
 import { requireDatabase } from '../platform/host/database-file.ts';
 import { silentLogger } from '../platform/host/logger.ts';
-import { touchWakeFile } from '../platform/jobs/wake-file.ts';
+import { touchWakeFile } from '../platform/host/server-note.ts';
 import { createApp, createServices, type Services } from './app.ts';
 
 /** See `CliHost.open`. */

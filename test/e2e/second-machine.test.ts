@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../src/platform/database/plain-connection.ts';
-import { touchWakeFile } from '../../src/platform/jobs/wake-file.ts';
+import { touchWakeFile } from '../../src/platform/host/server-note.ts';
 import { sql } from '../support/deployment.ts';
 import { parseObject } from '../support/helpers.ts';
 import { restoreReplica, startLitestream, writeFileConfig } from '../support/litestream.ts';

@@ -4,12 +4,14 @@
  */
 
 import { conflict, invalid, notFound } from '../../errors.ts';
-import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
+import { DOCTOR_FAILURES_MS, REFUSALS_TO_PAUSE, SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { DAY_MS } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import { type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
 import { recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
+import type { Deliveries } from './service.ts';
 import { insertReport, listReports, listReportsOf } from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { isOfOurs } from './verdict.ts';
@@ -85,4 +87,30 @@ export function refuseReport(email: EmailRow, address: string): void {
   if (!recipientsOf(email).some((recipient) => recipient.toLowerCase() === asked))
     throw invalid({ recipient: ['is nobody whom this email was sent to'] });
   if (!emailLife.hasLeft(email)) throw conflict(`Nothing was sent of this email yet: it is ${email.status}.`);
+}
+
+const CHECK = 'refusals in reports';
+
+export function deliveryChecks({
+  deliveries,
+  clock,
+}: {
+  deliveries: Deliveries;
+  clock: Clock;
+}): HealthCheck[] {
+  return [
+    {
+      check: CHECK,
+      run() {
+        const refused = deliveries.listRefusedSince(clock.now() - DOCTOR_FAILURES_MS);
+        if (refused.length === 0) return [ok(CHECK, 'In the last 24 hours no report told of any.')];
+        return refused.map(({ mailbox, n, words, last_at, email_id }) => {
+          // A single one may be of one recipient's server.
+          const tell = n < REFUSALS_TO_PAUSE ? warning : problem;
+          const message = `relay refuses us: ${n} of the mails from ${mailbox} came back so in the last 24 hours, the last one at ${toIso(last_at)}: ${words}`;
+          return tell(CHECK, message, `satchel email why ${email_id}`);
+        });
+      },
+    },
+  ];
 }

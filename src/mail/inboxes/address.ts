@@ -8,7 +8,7 @@ import {
   MASKED,
   readHost,
   showHost,
-} from '../../platform/mail/server-address.ts';
+} from '../../platform/mail/server-lookup.ts';
 import type { InboxRow } from './tables.ts';
 
 export interface InboxAddress {

@@ -10,8 +10,7 @@ import { type Database, mayPass, type Tx } from '../../platform/database/databas
 import type { Logger } from '../../platform/host/logger.ts';
 import { AGGREGATE_FETCH_BYTES } from '../../platform/mail/aggregate-reports.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
-import { isLinkLocal, LINK_LOCAL } from '../../platform/mail/server-address.ts';
-import { serverLookup } from '../../platform/mail/server-lookup.ts';
+import { isLinkLocal, LINK_LOCAL, serverLookup } from '../../platform/mail/server-lookup.ts';
 import type { Inboxes, InboxRow, Taken } from './service.ts';
 
 /** As SMTP's deadlines: for the connection with TLS, and the greeting. */

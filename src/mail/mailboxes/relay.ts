@@ -10,7 +10,7 @@ import {
   MASKED,
   readHost,
   showHost,
-} from '../../platform/mail/server-address.ts';
+} from '../../platform/mail/server-lookup.ts';
 import type { MailboxRow } from './tables.ts';
 
 export interface Relay {

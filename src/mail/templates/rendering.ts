@@ -7,7 +7,7 @@ import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import type { Task } from '../../platform/host/beside.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
-import { hasControls } from '../../platform/mail/header-text.ts';
+import { hasControls } from '../../platform/mail/address.ts';
 import {
   type CompiledTemplate,
   compileTemplate,

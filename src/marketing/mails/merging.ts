@@ -7,7 +7,7 @@ import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { BULK_SOURCES, sentMails } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import { oneLine } from '../../platform/mail/header-text.ts';
+import { oneLine } from '../../platform/mail/address.ts';
 import {
   fieldValue,
   fillParts,

@@ -17,8 +17,7 @@ import { CompiledCache, type TemplateState, type Templates } from '../../mail/te
 import type { Tx } from '../../platform/database/database.ts';
 import type { Beside } from '../../platform/host/beside.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { fillFrame } from '../../platform/mail/frames.ts';
-import type { FramedBodies } from '../../platform/mail/types.ts';
+import { type FramedBodies, fillFrame } from '../../platform/mail/types.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';

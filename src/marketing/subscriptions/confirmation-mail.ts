@@ -1,5 +1,5 @@
 /** The mail that asks whoever signed up: what its template may use, and the layout that it wears. */
-import { oneLine } from '../../platform/mail/header-text.ts';
+import { oneLine } from '../../platform/mail/address.ts';
 import type { Language } from '../../platform/words/words.ts';
 import type { Settings } from '../settings/service.ts';
 import { brandOf } from './brand.ts';

@@ -7,7 +7,7 @@ import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { refusalOfTarget } from '../../platform/http/hosts.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import { hasControls } from '../../platform/mail/header-text.ts';
+import { hasControls } from '../../platform/mail/address.ts';
 import { words } from './inventory-tables.ts';
 import type { Column, Row, Value } from './rows-store.ts';
 

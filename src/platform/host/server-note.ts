@@ -1,8 +1,20 @@
 /**
  * What a server notes of itself in its data directory, so that verbs beside it judge as it would. Its owner's
- * alone, there while it listens, and believed only while the lock is held.
+ * alone, there while it listens, and believed only while the lock is held. And how a verb wakes the server: it touches a file that
+ * the kernel watches for it. Nobody polls.
  */
-import { closeSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  type FSWatcher,
+  futimesSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../config.ts';
 import { STORE_KEYS } from '../../noted-settings.ts';
@@ -83,4 +95,26 @@ function withKeysRead(noted: Environment, data_dir: string): Environment {
   });
   const others = Object.entries(noted).filter(([name]) => !STORE_KEYS.some((key) => name === `${key}_FILE`));
   return Object.fromEntries([...others, ...read]);
+}
+
+const WAKE_FILE = 'wake';
+
+/** Touches the file, making it where it is missing. */
+export function touchWakeFile(data_dir: string, now_ms: number): void {
+  const file = openOwn(join(data_dir, WAKE_FILE));
+  try {
+    const now_s = now_ms / 1000;
+    futimesSync(file, now_s, now_s);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Calls `onWake` after each touch by any process, until closed. */
+export function watchWakeFile(data_dir: string, now_ms: number, onWake: () => void): FSWatcher {
+  touchWakeFile(data_dir, now_ms);
+  const watcher = watch(join(data_dir, WAKE_FILE), { persistent: false }, () => onWake());
+  // Without the watch the engine still looks by itself within a minute.
+  watcher.on('error', () => watcher.close());
+  return watcher;
 }

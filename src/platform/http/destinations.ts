@@ -10,7 +10,7 @@ import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config.ts';
 import { monotonicMs, SECOND_MS } from '../host/clock.ts';
 import type { Resolver } from '../mail/dns.ts';
-import { readAddress } from '../mail/server-address.ts';
+import { readAddress } from '../mail/server-lookup.ts';
 import { isLoopback } from './hosts.ts';
 
 /** How long a DNS answer is used: a webhook that is told a thousand things a second asks once. */

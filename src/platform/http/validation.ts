@@ -6,8 +6,7 @@ import { Kind, OptionalKind, type Static, type TSchema } from '@sinclair/typebox
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_WARNED_FIELD_CHARS } from '../../limits.ts';
 import { isUlid } from '../host/ids.ts';
-import { parseAddress } from '../mail/address.ts';
-import { hasControls } from '../mail/header-text.ts';
+import { hasControls, parseAddress } from '../mail/address.ts';
 
 /** On an object: null is refused in a field that does not take it, instead of counting as absent. */
 export const REFUSES_NULL = Symbol('refuses null');

@@ -1,4 +1,4 @@
-/** Email addresses: what Satchel takes as one, and their canonical form. */
+/** Email addresses: what Satchel takes as one, their canonical form, texts beside them in a header, and what is held about one. */
 
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { MAX_ADDRESS_CHARS, MAX_LOCAL_PART_CHARS } from '../../limits.ts';
@@ -66,4 +66,17 @@ export interface AddressHolder {
    * may be empty.
    */
   find(owner: { id: number; public_id: string }, email: string): Iterable<readonly HeldThing[]>;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** Whether a text has line breaks or control characters, which could begin another header; tabs are fine. */
+export function hasControls(text: string): boolean {
+  return CONTROLS.test(text);
+}
+
+/** The text on one line, without control characters, which files and forms may hold and a header may not. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

@@ -4,9 +4,9 @@
  */
 import type { Attachment, Email } from 'postal-mime';
 import { MAX_REPORT_DEPTH, MAX_REPORT_HEADER_BYTES } from '../../limits.ts';
+import { oneLine } from './address.ts';
 import { readDmarc } from './dmarc-report.ts';
 import type { AggregateReport } from './domain-report.ts';
-import { oneLine } from './header-text.ts';
 import { fieldOf } from './mail-replies.ts';
 import { hasTooManyParts, headerSectionOf } from './raw-report.ts';
 import {

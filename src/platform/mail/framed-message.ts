@@ -4,7 +4,6 @@
  */
 import MimeNode from 'nodemailer/lib/mime-node';
 import { encode, wrap } from 'nodemailer/lib/qp';
-import { fillFrame } from './frames.ts';
 import {
   buildMime,
   buildTexts,
@@ -16,7 +15,7 @@ import {
   toAddress,
   toCrlf,
 } from './message.ts';
-import type { KeyedContent, MailFrame, MailHead } from './types.ts';
+import { fillFrame, type KeyedContent, type MailFrame, type MailHead } from './types.ts';
 
 /** Of quoted-printable (RFC 2045 6.7), without the `=` of a soft line break. */
 const MAX_LINE_CHARS = 75;

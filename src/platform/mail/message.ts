@@ -10,9 +10,9 @@ import type MimeNode from 'nodemailer/lib/mime-node';
 import * as quotedPrintable from 'nodemailer/lib/qp';
 import { AppError, invalid } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
+import { hasControls } from './address.ts';
 import type { DkimIdentity } from './dkim.ts';
 import { hashBody, signHeaders } from './dkim.ts';
-import { hasControls } from './header-text.ts';
 import { htmlToText } from './html-text.ts';
 import type { MailAttachment, MailContent, MailHead, WholeContent } from './types.ts';
 

@@ -1,11 +1,13 @@
-/** Where a relay or an inbox is: its name is looked up anew, and what it leads to checked, at each connection. */
+/** Where a relay or an inbox is, as people write it: its name is looked up anew, and what it leads to checked, at each connection. */
+
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../http/hosts.ts';
+import { canonicalDomain } from './address.ts';
 import type { Resolver } from './dns.ts';
-import { isLinkLocal, LINK_LOCAL } from './server-address.ts';
 
 /** A name without an answer for so long is not left to the system, which would block a thread. */
 const SLOW_NAME_MS = 1_000;
@@ -87,4 +89,47 @@ async function isInHosts(host: string, path: string): Promise<boolean> {
 
 async function systemAddresses(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** Shown in place of a password; it is refused as one, so that sending back what was shown does no harm. */
+export const MASKED = '***';
+
+/** The host of a URL as it is stored, without brackets; null where it is none. */
+export function readHost(text: string): string | null {
+  const bare = text.replace(/^\[|\]$/g, '').toLowerCase();
+  if (isIP(bare) !== 0 || /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(bare)) return bare;
+  return canonicalDomain(bare);
+}
+
+/**
+ * Whether a host is a link-local address, however written: no mail server has one, but the service with a
+ * cloud machine's credentials does.
+ */
+export function isLinkLocal(host: string): boolean {
+  return ipaddr.isValid(host) && readAddress(host).range() === 'linkLocal';
+}
+
+const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
+
+/** An address, or the IPv4 address that it stands for. */
+export function readAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
+  const ip = ipaddr.process(address);
+  return ip.kind() === 'ipv6' && ip.match(NAT64) ? ipaddr.fromByteArray(ip.toByteArray().slice(12)) : ip;
+}
+
+/** What is wrong with such a host, to go on after the name of its field. */
+export const LINK_LOCAL =
+  'is at a link-local address (169.254.0.0/16, fe80::/10), where no mail server is: name another host';
+
+export function showHost(host: string, port: number | null): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** A part of a URL without its percent encoding. Throws what `refuse` makes where there is none. */
+export function decodePart(text: string, refuse: () => Error): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse();
+  }
 }

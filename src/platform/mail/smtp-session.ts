@@ -10,8 +10,7 @@ import { lacksDescriptors } from '../host/shortages.ts';
 import { isLoopback } from '../http/hosts.ts';
 import { bytesOf, type ComposedMessage } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
-import { isLinkLocal, LINK_LOCAL } from './server-address.ts';
-import type { ServerLookup } from './server-lookup.ts';
+import { isLinkLocal, LINK_LOCAL, type ServerLookup } from './server-lookup.ts';
 import { outcomeOfOpening, outcomeOfSending, readReply, STRANGER, sentOutcome } from './smtp-replies.ts';
 import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 

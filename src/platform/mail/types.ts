@@ -1,4 +1,4 @@
-/** The plain data of mails, relays and outcomes. All of it crosses between threads. */
+/** The plain data of mails, relays and outcomes, which crosses between threads; and what a frame reads with a mail's values. */
 import type { DkimIdentity } from './dkim.ts';
 import type { RefusalSubject } from './refusals.ts';
 
@@ -249,3 +249,10 @@ export type MailerReply =
   | { op: 'checked'; check: RelayCheck }
   /** To 'stop', once nothing is on its way any more; all else wants no answer. */
   | { op: 'done' };
+
+/** The bodies as they read with a mail's values. */
+export function fillFrame({ frame, values }: FramedBodies): { html: string | null; text: string | null } {
+  const fill = (parts: MailFrame['html'], encode: (value: string) => string): string | null =>
+    parts?.map((part) => (typeof part === 'string' ? part : encode(values[part] ?? ''))).join('') ?? null;
+  return { html: fill(frame.html, Bun.escapeHTML), text: fill(frame.text, (value) => value) };
+}

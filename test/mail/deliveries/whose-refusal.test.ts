@@ -1,7 +1,7 @@
 /** Whose refusal it is, with a real relay and real reports: what speaks of us leaves the people alone, what speaks of them does not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { REFUSALS_TO_PAUSE } from '../../../src/limits.ts';
-import { deliveryChecks } from '../../../src/mail/deliveries/checks.ts';
+import { deliveryChecks } from '../../../src/mail/deliveries/reports.ts';
 import { readMailReport } from '../../../src/platform/mail/mail-reports.ts';
 import { type MarketingApp, rowsOf, startMarketingApp } from '../../marketing/settings/setup.ts';
 import { run } from '../../support/command.ts';

@@ -5,7 +5,7 @@ import { frameSource } from '../../../src/marketing/mails/frame.ts';
 import { layOutHtml, layOutText } from '../../../src/marketing/mails/layout.ts';
 import { replaceHtmlLinks, replaceTextLinks } from '../../../src/marketing/mails/links.ts';
 import { composeSource, type SourceInput } from '../../../src/marketing/mails/source.ts';
-import { fillFrame } from '../../../src/platform/mail/frames.ts';
+import { fillFrame } from '../../../src/platform/mail/types.ts';
 
 const LOOK = {
   ...{ brand_name: 'The Shop', brand_color: '#1a73e8', brand_logo_url: 'https://cdn.example/logo.png' },

@@ -8,7 +8,7 @@ import {
   SERVICE_PATHS,
   servicePathsOf,
 } from '../../../src/platform/host/installed-service.ts';
-import { touchWakeFile } from '../../../src/platform/jobs/wake-file.ts';
+import { touchWakeFile } from '../../../src/platform/host/server-note.ts';
 import { makeTempDir } from '../../support/temp.ts';
 
 function install(settings: string | null) {

@@ -4,9 +4,8 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import PostalMime from 'postal-mime';
 import { type DkimKeyPair, generateDkimKey } from '../../../src/platform/mail/dkim.ts';
 import { FramedMessages } from '../../../src/platform/mail/framed-message.ts';
-import { fillFrame } from '../../../src/platform/mail/frames.ts';
 import { buildMime, buildTexts, bytesOf, composeMessage } from '../../../src/platform/mail/message.ts';
-import type { MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
+import { fillFrame, type MailFrame, type MailHead } from '../../../src/platform/mail/types.ts';
 import { mailOf } from '../../support/mail-samples.ts';
 
 let key: DkimKeyPair;
