@@ -1,5 +1,6 @@
 /** How the console is served: the page under a strict policy, its files for ever, frames for mails to nobody else. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { loadBundle } from '../../src/console/bundle.ts';
 import { startConsole } from '../access/people/setup.ts';
 import { type Answer, actor, startTestApp, type TestApp } from '../support/helpers.ts';
 
@@ -66,6 +67,15 @@ describe('its files', () => {
       expect(plain.text).toBe(new TextDecoder().decode(Bun.gunzipSync(new Uint8Array(zipped))));
     }
     expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
+  });
+
+  test('come in few parts, hardly one of them smaller than what asking for it costs', async () => {
+    const { assets } = await loadBundle();
+    const bytes = assets.flatMap(({ name, gzip_base64 }) =>
+      name.endsWith('.js') ? [Bun.gunzipSync(Uint8Array.fromBase64(gzip_base64)).length] : [],
+    );
+    expect(bytes.length).toBeLessThan(20);
+    expect(bytes.filter((each) => each < 4096).length).toBeLessThanOrEqual(2);
   });
 
   test('bring the licence of the typeface along', async () => {
