@@ -10,7 +10,6 @@ import type { Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { WHOLE_LIST } from '../platform/http/pagination.ts';
-import type { Release } from '../platform/jobs/restore-hold.ts';
 import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { CampaignRow, Ended, EndedStore, PauseReason } from './campaign-store.ts';
 import type { CampaignDeps, Campaigns } from './campaigns.ts';
@@ -28,20 +27,19 @@ type Mark =
 
 /** `Mail` is the row of a mail, or of whom it was for. */
 export abstract class CampaignLife<
-  Row extends CampaignRow,
   Mail extends { unsubscribed_at: number | null },
   Deps extends CampaignDeps,
 > {
   protected abstract readonly campaigns: Pick<
-    Campaigns<Row, unknown, never>,
+    Campaigns<CampaignRow, unknown, never>,
     'what' | 'rows' | 'require' | 'refuseFrom' | 'ownerOf'
   >;
   /** What it is while its mails go out: `active`. */
-  protected abstract readonly running: readonly Row['status'][];
+  protected abstract readonly running: readonly string[];
   /** What its project's move to another Satchel pauses. */
-  protected abstract readonly paused_by_move: readonly Row['status'][];
+  protected abstract readonly paused_by_move: readonly string[];
   /** What it is once nothing more of it may go out. */
-  protected abstract readonly stopped: Row['status'];
+  protected abstract readonly stopped: string;
   /** The type of its jobs. */
   protected abstract readonly job_type: string;
   protected readonly deps: Deps;
@@ -56,7 +54,7 @@ export abstract class CampaignLife<
   protected abstract listWaiting(read: Tx, id: number): string[];
   protected abstract findMail(read: Tx, email_id: string): Mail | null;
   protected abstract mark(tx: Tx, mail: Mail, mark: Mark): void;
-  protected abstract rowOf(read: Tx, mail: Mail): Row | null;
+  protected abstract rowOf(read: Tx, mail: Mail): CampaignRow | null;
   /** How the last mails of one ended, tests apart. */
   protected abstract readonly ended: EndedStore;
 
@@ -78,13 +76,13 @@ export abstract class CampaignLife<
   }
 
   /** Pauses it, and holds its mails that wait. */
-  protected stop(tx: Tx, row: Row, pause_reason: PauseReason): void {
+  protected stop(tx: Tx, row: CampaignRow, pause_reason: PauseReason): void {
     this.campaigns.rows.update(tx, row.id, { status: 'paused', pause_reason });
     for (const id of this.listWaiting(tx, row.id)) this.deps.emails.hold(tx, id);
   }
 
   /** Has mails that a pause held go on; like all mail they leave in the window. */
-  protected release(tx: Tx, row: Row): void {
+  protected release(tx: Tx, row: CampaignRow): void {
     const { marketing, emails, clock } = this.deps;
     const now = clock.now();
     const at = nextOpening(marketing.settings(row.project_id, tx), now);
@@ -109,19 +107,14 @@ export abstract class CampaignLife<
     return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
   }
 
-  /** Those that a restore paused. */
-  protected listHeld({ project_id }: Pick<Release, 'project_id'>): Row[] {
-    return this.campaigns.rows.listHeld(this.deps.database.read, project_id);
-  }
-
-  /** One of them, unless somebody resumed or ended it meanwhile. */
-  protected findHeld(tx: Tx, id: number): Row | null {
-    const row = this.campaigns.rows.findById(tx, id);
-    return row?.status === 'paused' && row.pause_reason === 'restored' ? row : null;
-  }
-
   /** Puts what was done to it on the audit trail. */
-  protected audit(tx: Tx, actor: Actor, row: Row, event: string, facts: Record<string, unknown> = {}): void {
+  protected audit(
+    tx: Tx,
+    actor: Actor,
+    row: CampaignRow,
+    event: string,
+    facts: Record<string, unknown> = {},
+  ): void {
     const target = `${this.campaigns.what}:${row.public_id}`;
     const project = this.campaigns.ownerOf(row.project_id);
     const metadata = { name: row.name, ...facts, ...(row.is_test ? { is_test: true } : {}) };
@@ -130,7 +123,7 @@ export abstract class CampaignLife<
 
   /* --- Its job ------------------------------------------------------------------------------------------------------ */
 
-  protected enqueue(tx: Tx, row: Row, run_at: number): string {
+  protected enqueue(tx: Tx, row: CampaignRow, run_at: number): string {
     const job: NewJob = {
       project_id: row.project_id,
       type: this.job_type,
@@ -144,7 +137,7 @@ export abstract class CampaignLife<
   }
 
   /** Its job, if that has not ended. */
-  protected jobOf(read: Tx, { job_id }: Row): JobRow | null {
+  protected jobOf(read: Tx, { job_id }: CampaignRow): JobRow | null {
     const job = job_id === null ? null : findJob(read, job_id);
     return job?.status === 'pending' || job?.status === 'processing' ? job : null;
   }
@@ -168,7 +161,7 @@ export abstract class CampaignLife<
     }
   }
 
-  #brake(tx: Tx, mail: Mail, reason: PauseReason, isTooMuch: (row: Row) => boolean): void {
+  #brake(tx: Tx, mail: Mail, reason: PauseReason, isTooMuch: (row: CampaignRow) => boolean): void {
     const row = this.rowOf(tx, mail);
     if (row && this.running.includes(row.status) && !row.is_test && isTooMuch(row))
       this.stop(tx, row, reason);
@@ -181,7 +174,7 @@ export abstract class CampaignLife<
   protected decideSendOf(
     tx: Tx,
     project_id: number,
-    of: { row: Row | null; contact: ContactStanding | null },
+    of: { row: CampaignRow | null; contact: ContactStanding | null },
   ): SendDecision {
     const { suppressions, projectOf } = this.deps;
     const { row, contact } = of;
@@ -234,4 +227,9 @@ export function explainBrake(
     return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to.${last}`;
   }
   return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
+}
+
+/** True while nobody resumed or ended one that a restore paused. */
+export function isHeldByRestore({ status, pause_reason }: CampaignRow): boolean {
+  return status === 'paused' && pause_reason === 'restored';
 }

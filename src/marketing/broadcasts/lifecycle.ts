@@ -8,7 +8,7 @@ import { HOUR_MS } from '../../platform/host/clock.ts';
 import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
 import type { Release, Released } from '../../platform/jobs/restore-hold.ts';
 import { AT_ONCE } from '../../platform/jobs/store.ts';
-import { CampaignLife } from '../campaign-life.ts';
+import { CampaignLife, isHeldByRestore } from '../campaign-life.ts';
 import type { Problem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import { type ContactEvent, type ContactPause, type ContactRow, isPaused } from '../contacts/service.ts';
@@ -38,7 +38,7 @@ interface LifeDeps extends CampaignDeps {
   broadcasts: Broadcasts;
 }
 
-export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, LifeDeps> {
+export class BroadcastLife extends CampaignLife<RecipientRow, LifeDeps> {
   protected readonly campaigns = this.deps.broadcasts;
   protected readonly running = ['sending', 'testing'] as const;
   protected readonly paused_by_move = ['scheduled', 'sending', 'testing'] as const;
@@ -358,12 +358,13 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
    * cancelled where that counts as done.
    */
   async letGoHeld(release: Release): Promise<Released> {
-    const { actor, done_until } = release;
+    const { actor, done_until, project_id } = release;
+    const { database } = this.deps;
     const released = { went_on: 0, dropped: 0 };
-    for (const { id } of this.listHeld(release)) {
-      const row = await this.deps.database.write((tx) => {
-        const held = this.findHeld(tx, id);
-        if (!held) return null;
+    for (const { id } of store.rows.listHeld(database.read, project_id)) {
+      const row = await database.write((tx) => {
+        const held = store.rows.findById(tx, id);
+        if (!held || !isHeldByRestore(held)) return null;
         const is_done =
           done_until !== null && (held.started_at !== null || (held.send_at ?? 0) <= done_until);
         if (is_done) this.#cancel(tx, actor, held);
@@ -404,11 +405,8 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;
     if (phaseOf(row) === 'share' || !isWalked(row) || store.countWaiting(tx, row.id) > 0) return false;
-    store.rows.update(tx, row.id, {
-      status: 'sent',
-      pause_reason: null,
-      finished_at: this.deps.clock.now(),
-    });
+    const finished_at = this.deps.clock.now();
+    store.rows.update(tx, row.id, { status: 'sent', pause_reason: null, finished_at });
     this.#dismiss(tx, row);
     for (const listener of this.#sent_listeners) listener(tx, row);
     return true;

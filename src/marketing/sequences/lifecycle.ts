@@ -11,7 +11,7 @@ import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import type { Release, Released } from '../../platform/jobs/restore-hold.ts';
 import { AT_ONCE, isHeld } from '../../platform/jobs/store.ts';
-import { CampaignLife } from '../campaign-life.ts';
+import { CampaignLife, isHeldByRestore } from '../campaign-life.ts';
 import { explainProblem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import {
@@ -59,7 +59,7 @@ interface LifeDeps extends CampaignDeps {
   going_on: GoingOn;
 }
 
-export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, LifeDeps> {
+export class SequenceLife extends CampaignLife<SequenceMailRow, LifeDeps> {
   protected readonly campaigns = this.deps.sequences;
   protected readonly running = ['active'] as const;
   protected readonly paused_by_move = ['active'] as const;
@@ -118,11 +118,11 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
   async letGoHeld(release: Release): Promise<Released> {
     const { database } = this.deps;
     const released = { went_on: 0, dropped: 0 };
-    for (const { id } of this.listHeld(release)) {
+    for (const { id } of store.rows.listHeld(database.read, release.project_id)) {
       if (release.done_until !== null) released.dropped += await skipDue(this.deps, id, release.done_until);
       await database.write((tx) => {
-        const row = this.findHeld(tx, id);
-        if (!row) return;
+        const row = store.rows.findById(tx, id);
+        if (!row || !isHeldByRestore(row)) return;
         const job_id = this.enqueue(tx, row, AT_ONCE);
         store.rows.update(tx, id, { status: 'active', pause_reason: null, job_id });
         this.audit(tx, release.actor, row, 'sequence.resumed');
