@@ -62,7 +62,7 @@ export abstract class Campaigns<
   constructor(
     protected readonly deps: Deps,
     readonly rows: CampaignStore<Row>,
-    noun: 'Sequence' | 'Broadcast',
+    private readonly noun: 'Sequence' | 'Broadcast',
   ) {
     super({ ...deps, rows, noun, lister: `satchel ${noun.toLowerCase()} list --project REF` });
   }
@@ -98,7 +98,7 @@ export abstract class Campaigns<
 
   present(row: Row): Seen {
     const [seen] = this.presentAll([row]);
-    if (!seen) throw notFound('Campaign');
+    if (!seen) throw notFound(this.noun);
     return seen;
   }
 

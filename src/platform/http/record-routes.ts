@@ -2,7 +2,6 @@
  * The routes of a record: list, create, read, change and delete, each said by what differs. A noun names where
  * its records are and how one is found; what it has besides, it has as routes of its own.
  */
-
 import type { FieldErrors } from '../../errors.ts';
 import { isSecond, type Naming } from '../words/phrases.ts';
 import { type Mirror, Reply, type Route, type SpecBase } from './routes.ts';
@@ -19,6 +18,10 @@ type Maker<C, N> = <Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R> & { needs: readonly N[]; mirror?: Mirror },
 ) => Route | readonly Route[];
 
+/**
+ * `R` is a record as it is loaded, `A` what `list` and `create` load. Of bodies `B` creates, `P` changes and `D` deletes; `Q`
+ * is the query of `list`.
+ */
 interface RecordSpec<C, N, A, R, Q extends TSchema, B extends TSchema, P extends TSchema, D extends TSchema> {
   /** Of one record: `/webhooks/:webhook`. */
   path: string;
