@@ -48,6 +48,11 @@ const LOOKS_ACROSS = [
 ];
 const MAX_SRC_LINES = 500;
 const MAX_TEST_LINES = 800;
+/** Of code, without blanks and comments. */
+const MIN_CODE_LINES = 30;
+/** What the executable and its build begin with; what the layers keep apart; and time and ids, which all stand on. */
+const MAY_BE_SMALL =
+  /^src\/(main|version)\.ts$|\.d\.ts$|\/(routes|store|tables)\.ts$|^src\/platform\/host\/(clock|ids)\.ts$/;
 
 interface Source {
   /** From the root of the repository: `src/keys/service.ts`. */
@@ -374,6 +379,24 @@ const fileSizes: Rule = (sources) =>
       : [];
   });
 
+/** Workers and other files that are loaded where they run may be small, and so may what tables hold as JSON. */
+const noTinyFiles: Rule = (sources) => {
+  const apart = sources.flatMap((file) =>
+    importsOf(file).flatMap(({ target, is_lazy }) =>
+      is_lazy || file.path.endsWith('/tables.ts') ? [target] : [],
+    ),
+  );
+  return sources
+    .filter(({ path }) => inSrc(path) && path.endsWith('.ts') && !path.startsWith(PAGE))
+    .filter(({ path }) => !MAY_BE_SMALL.test(path) && !apart.includes(path))
+    .flatMap(({ path, code }) => {
+      const lines = code.split('\n').filter((line) => line.trim() !== '').length;
+      return lines < MIN_CODE_LINES
+        ? [`${path}:1 has ${lines} lines of code: let it join the file whose thought it is`]
+        : [];
+    });
+};
+
 const firstComments: Rule = (sources) =>
   sources
     .filter(
@@ -419,6 +442,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'no file is dead': noDeadFiles,
   'names are kebab-case and say something': fileNames,
   'files stay small': fileSizes,
+  'no file is for one sentence': noTinyFiles,
   'a file begins with what belongs in it': firstComments,
   'only config.ts reads the environment': forbid(
     'bare',
@@ -603,6 +627,20 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'test/limits.test.ts': '//\n'.repeat(MAX_TEST_LINES + 1),
     },
     expected: ['src/config.ts:501 ', 'test/limits.test.ts:801 '],
+  },
+  'no file is for one sentence': {
+    files: {
+      'src/access/keys/service.ts': `${HEAD}${'a();\n'.repeat(MIN_CODE_LINES)}`,
+      'src/access/keys/checks.ts': `${HEAD}${'a();\n\n// b\n'.repeat(MIN_CODE_LINES - 1)}`,
+      'src/access/keys/tables.ts': "import type { A } from './schemas.ts';\n",
+      'src/access/keys/schemas.ts': 'a();\n',
+      'src/access/keys/cli.ts': 'a();\n',
+      'src/app/command-line.ts': `${"void import('../access/keys/cli.ts');\n".repeat(MIN_CODE_LINES)}`,
+      'src/console/page/theme.ts': 'a();\n',
+      'src/main.ts': 'a();\n',
+      'test/a.test.ts': 'a();\n',
+    },
+    expected: ['src/access/keys/checks.ts:1 '],
   },
   'a file begins with what belongs in it': {
     files: {

@@ -1,6 +1,7 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
 
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import type { Answered } from '../../mail/replies/service.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -13,7 +14,7 @@ import type { AddressHolder } from '../../platform/mail/address.ts';
 import { countAudience } from '../audience.ts';
 import { type Problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';
-import { type ContactFilter, contact_filter, NOT_BOTH } from '../contacts/service.ts';
+import { type ContactFilter, type Contacts, contact_filter, NOT_BOTH } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
 import type { SegmentEvent, Segments } from '../segments/service.ts';
@@ -21,6 +22,7 @@ import { lackIf, type Settings } from '../settings/service.ts';
 import { errorsInPlan, isTested, variantCalled, warningsOf } from './ab.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
+import { findByEmail, updateRecipient } from './recipient-store.ts';
 import { leftOutOf, presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
 import {
   type AbPlan,
@@ -461,4 +463,22 @@ export function mailingOf(of: {
     is_test,
     email_tag: public_id,
   };
+}
+
+/** Only one of the address that the mail went to: anybody else may write too. */
+export function noteReplyToBroadcast(
+  tx: Tx,
+  of: {
+    answered: Answered;
+    contacts: Contacts;
+    contact_events: { note(tx: Tx, told: { contact_id: number; event: 'replied'; at: number }): void };
+  },
+): void {
+  const { email, is_recipient, received_at: at } = of.answered;
+  const recipient = is_recipient && email.source === 'broadcast' && findByEmail(tx, email.id);
+  if (!recipient) return;
+  const { contact_id } = recipient;
+  if (recipient.replied_at === null) updateRecipient(tx, recipient, { replied_at: at });
+  // A turn outlives its contact.
+  if (of.contacts.findById(contact_id, tx)) of.contact_events.note(tx, { contact_id, event: 'replied', at });
 }
