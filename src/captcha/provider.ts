@@ -12,7 +12,7 @@ export interface ProviderQuestion {
   idempotency_key?: string | undefined;
 }
 
-/** What a provider says of a token. */
+/** A provider's answer about a token. */
 export interface ProviderVerdict {
   success: boolean;
   error_codes: string[];

@@ -39,7 +39,7 @@ export interface CaptchaDeps {
 export class Captcha {
   constructor(private readonly deps: CaptchaDeps) {}
 
-  /** Whether a captcha secret is stored for the project, readable or not. */
+  /** True where a captcha secret is stored for the project, readable or not. */
   isConfigured(project: VaultOwner): boolean {
     const { values, undecryptable } = this.deps.vault.readSecretFor(project, 'captcha');
     return values.secret_key !== undefined || undecryptable.includes('secret_key');

@@ -31,7 +31,7 @@ import { SendingDomains } from './sending-domains/service.ts';
 import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
 import { Templates, templateNaming } from './templates/service.ts';
 
-/** What mail needs. */
+/** The parts that mail is made of. */
 interface MailNeeds extends JobQueue {
   config: Config;
   clock: Clock;

@@ -1,4 +1,4 @@
-/** What doctor asks of webhooks: those that switched themselves off, and secrets that do not decrypt. */
+/** Doctor's checks of webhooks: those that switched themselves off, and secrets that do not decrypt. */
 import type { Projects } from '../access/projects/service.ts';
 import { toIso } from '../platform/host/clock.ts';
 import { act, type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';

@@ -348,7 +348,7 @@ export class Dispatcher {
   }
 }
 
-/** Whether an event is for a webhook: of its types, and not from before it was made. */
+/** True of an event that is for a webhook: of its types, and not from before it was made. */
 function listens(webhook: WebhookRow, { id, type }: Pick<EventRow, 'id' | 'type'>): boolean {
   const { is_active, after_event, types } = webhook;
   return is_active && id > after_event && (types?.some((each) => each === type) ?? true);

@@ -43,7 +43,7 @@ const WEBHOOK_TESTS_PER_MINUTE = 30;
 
 export type { WebhookRow } from './tables.ts';
 
-/** What came of a try is kept so long. */
+/** The outcome of a try is kept so long. */
 const TRY_RETENTION_MS = DAY_MS;
 
 interface Owner {
@@ -413,7 +413,7 @@ function entryOf(
   return { event, target: `webhook:${public_id}`, metadata: { host: hostOf(new URL(url)), ...more } };
 }
 
-/** What an event tells. */
+/** The contents of an event. */
 export interface EventData {
   /** The record as GET answers it, at the moment of the event. */
   data: object;

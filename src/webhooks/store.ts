@@ -48,7 +48,7 @@ export const listWebhooks = rawAll<WebhookRow, [project_id: number]>(
 
 export const listAllWebhooks = rawAll<WebhookRow>('SELECT * FROM webhooks ORDER BY id', webhooks);
 
-/** Whether any webhook of a project listens to this. Runs for all that happens: one seek if none. */
+/** True where any webhook of a project listens to this. Runs for all that happens: one seek if none. */
 export const isListenedTo = rawHas<[project_id: number, type: string]>(
   `SELECT 1 FROM webhooks WHERE project_id = ? AND is_active = 1
      AND (types IS NULL OR EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?)) LIMIT 1`,
@@ -71,7 +71,7 @@ export const listToFanOut = rawAll<Omit<EventRow, 'body'>, [limit: number]>(
 
 export const markFannedOut = rawRun<[id: number]>('UPDATE webhook_events SET is_fanned_out = 1 WHERE id = ?');
 
-/** What is sent of an event; null once it is forgotten. */
+/** The body of an event; null once it is forgotten. */
 export const findBody = rawValue<string, [event_id: number]>('SELECT body FROM webhook_events WHERE id = ?');
 
 /** Ids of events that speak of an address, behind one, in order; none once there are no more. */
@@ -103,7 +103,7 @@ export const listDeliveries = rawAll<DeliveryRow, [{ webhook_id: number; limit: 
   'SELECT * FROM webhook_deliveries WHERE webhook_id = +:webhook_id ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
 );
 
-/** What an attempt, or whoever looks after it, changes of a delivery. */
+/** The columns of a delivery that an attempt changes, or an operator. */
 export type DeliveryState = Pick<
   DeliveryRow,
   'status' | 'attempts' | 'next_at' | 'response_status' | 'error'
@@ -158,7 +158,7 @@ const mendLate = rawRun<[number, number, string]>(
   `UPDATE webhook_deliveries SET next_at = ? WHERE ${IS_LATE}`,
 );
 
-/** Whether anything waits longer than `longest_ms` allows for its tries. Looks at all that waits. */
+/** True where anything waits longer than `longest_ms` allows for its tries. Looks at all that waits. */
 export function hasLate(read: Tx, now_ms: number, longest_ms: readonly number[]): boolean {
   return anyLate(read, now_ms, JSON.stringify(longest_ms));
 }
@@ -216,7 +216,7 @@ export const deleteOldTries = rawRun<[before_ms: number, limit: number]>(
 /* --- Held by a restore ---------------------------------------------------------------------------------------------- */
 
 const IS_HELD = `status = 'waiting' AND next_at ${IS_HELD_BY_RESTORE}`;
-/** What a restore holds, of one project or of all. */
+/** Ids of deliveries that a restore holds, of one project or of all. */
 export const listHeld = rawValues<string, [project_id: number | null]>(
   `SELECT id FROM webhook_deliveries INDEXED BY webhook_deliveries_waiting
    WHERE ${IS_HELD} AND (?1 IS NULL OR webhook_id IN (SELECT id FROM webhooks WHERE project_id = ?1))`,

@@ -22,7 +22,7 @@ export interface Outcome {
   error: string | null;
   /** It was not tried, for a reason of this machine's: that counts for nothing. */
   is_ours: boolean;
-  /** What went out, and what came back; null where nothing was sent. */
+  /** The request and its answer; null where nothing was sent. */
   made: MadeTry | null;
 }
 
@@ -88,7 +88,7 @@ export class Tries {
   }
 }
 
-/** What binds a sealed secret to its webhook. */
+/** The context that binds a sealed secret to its webhook. */
 export function contextOf({ public_id }: Pick<WebhookRow, 'public_id'>): string[] {
   return ['webhook', public_id, 'secret'];
 }

@@ -23,7 +23,7 @@ import type { EventType } from './schemas.ts';
 import { type EventData, WebhookEvents, Webhooks } from './service.ts';
 import { Sender, Tries } from './tries.ts';
 
-/** What webhooks need. */
+/** The parts that webhooks are made of. */
 interface WebhookNeeds {
   config: Config;
   clock: Clock;

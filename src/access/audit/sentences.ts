@@ -190,7 +190,7 @@ function wordsOf(event: string, changes: Changes): string {
   return [null, false, 'inactive'].includes(change.to as null) ? off : on;
 }
 
-/** What it was done to as people call it, else its id. */
+/** The name of the thing that it was done to, else its id. */
 function nameOf({ target, metadata }: Pick<AuditRow, 'target' | 'metadata'>): string {
   for (const known of [metadata.name, metadata.email, metadata.host, metadata.service]) {
     if (typeof known === 'string' && known !== '') return known;

@@ -36,7 +36,7 @@ export interface AuditRecord {
   metadata: Record<string, unknown>;
   /** It in one line, such as `Ann made the key web`. */
   sentence: string;
-  /** What changed fields were and became. Secrets and contacts' data are told by name only. */
+  /** Changed fields with their values before and after. Secrets and contacts' data are told by name only. */
   changes: Changes;
 }
 

@@ -122,7 +122,7 @@ export class Keys {
     };
   }
 
-  /** Whether a key may do something, for what goes on after its request. */
+  /** True while a key may do something, for what goes on after its request. */
   may(id: number, permission: Permission): boolean {
     const key = store.findKey(this.deps.database.read, id);
     const is_accepted =
@@ -207,7 +207,7 @@ export class Keys {
     return key;
   }
 
-  /** Whether a project has another active key of this key's name. */
+  /** True where a project has another active key of this key's name. */
   isSecond({ project_id, name }: Pick<KeyRow, 'project_id' | 'name'>): boolean {
     const called = store.findKeysByName(this.deps.database.read, project_id, name);
     return called.filter(({ is_active }) => is_active).length > 1;

@@ -1,4 +1,4 @@
-/** What doctor asks of people: undecryptable second steps, failed sign-ins, unknown addresses. */
+/** Doctor's checks of people: undecryptable second steps, failed sign-ins, unknown addresses. */
 import type { Config } from '../../config.ts';
 import {
   type Finding,

@@ -1,4 +1,4 @@
-/** What people change of their own account, password and second step; each asks for the password again. */
+/** People's changes of their own account, password and second step; each asks for the password again. */
 import { conflict, invalid, toDo } from '../../errors.ts';
 import { actorOf, type SessionCaller } from '../../platform/http/callers.ts';
 import {

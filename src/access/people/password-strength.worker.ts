@@ -1,4 +1,4 @@
-/** The thread of password-strength.ts: judges one password. */
+/** Judges one password, in a thread that passwords.ts starts. */
 
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';

@@ -15,7 +15,7 @@ const PASSWORD_LANES = 1;
 
 /** One after the other: the pool of threads that hashes is the one that files are read and written by. */
 const PASSWORD_HASHES_AT_ONCE = 1;
-/** What a flood of sign-ins may keep waiting, some two seconds of work; past it 503. */
+/** So many sign-ins may wait, some two seconds of work; past it 503. */
 export const MAX_WAITING_PASSWORD_HASHES = 80;
 
 /** Algorithm.Argon2id: a `const enum` has no value at run time where modules are compiled one by one. */

@@ -89,7 +89,7 @@ function hashOfRecoveryCode(code: string): string {
   return hashToken(code.toLowerCase().replaceAll('-', ''));
 }
 
-/** What is stored while no wrong code came since the last right one. */
+/** The stored value while no wrong code came since the last right one. */
 export const NO_WRONG_CODES = { wrong_codes: 0, wrong_code_at: null };
 
 /** Milliseconds until another code of a person is looked at. 0 where the clock was set back. */

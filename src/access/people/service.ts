@@ -129,7 +129,7 @@ export class People {
     return { ...this.present(row), link };
   }
 
-  /** What a new person is to have. For unknown projects: AppError `invalid`; in the shell `not_found`. */
+  /** The powers of a new person. Throws AppError `invalid` for unknown projects; in the shell `not_found`. */
   powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
     const { read_only = false, all_projects = false, projects = [] } = input;
     const project_ids = this.deps.projects.resolveScope(giver, projects);
@@ -344,7 +344,7 @@ export class People {
     return this.deps.tokens.countOf(this.deps.database.read, person.id);
   }
 
-  /** Whether anybody could sign in. */
+  /** True where anybody could sign in. */
   isAnybodyThere(): boolean {
     return store.countPeople(this.deps.database.read) > 0;
   }
@@ -412,7 +412,7 @@ export class People {
   }
 }
 
-/** What a person is called: as they wish, else by their address. */
+/** The name of a person: the one they wish for, else their address. */
 export function nameOf(person: Pick<PersonRow, 'name' | 'email'>): string {
   return person.name ?? person.email;
 }
@@ -448,7 +448,7 @@ function added(before: Powers, after: Powers): Powers {
   return { capabilities, read_only: after.read_only, all_projects, project_ids };
 }
 
-/** Whether a change takes a capability or a project away. */
+/** True of a change that takes a capability or a project away. */
 function takesAway(before: Powers, after: Powers): boolean {
   const is_narrower = before.all_projects || before.project_ids.some((id) => !after.project_ids.includes(id));
   const loses_writing = after.read_only && !before.read_only;

@@ -114,7 +114,7 @@ interface FailureMetadata extends Record<string, unknown> {
   count: number;
   /** How many of them had the right password, and a wrong code. */
   wrong_codes: number;
-  /** Whether anybody had to wait: strangers, or somebody from where the person signed in before. */
+  /** True where anybody had to wait: strangers, or somebody from where the person signed in before. */
   locked_out: boolean;
   /** The first networks it came from. */
   networks: string[];

@@ -43,7 +43,7 @@ export class LinkDomains {
     this.#public_host = hostOf(new URL(deps.config.public_url));
   }
 
-  /** What links of a project begin with: its link domain while that is active, else the public URL. */
+  /** The address that links of a project begin with: its link domain while that is active, else the public URL. */
   baseOf(project_id: number, read: Tx = this.deps.database.read): string {
     const name = store.findActiveLinkDomain(read, project_id);
     return name === null ? this.deps.config.public_url : this.#urlOf(name);
@@ -174,7 +174,7 @@ async function readAtMost(response: Response, bytes: number): Promise<string> {
   return text;
 }
 
-/** What a change makes of a link domain: another one is yet to be asked. Throws as `checkLinkDomain` does. */
+/** The columns of a link domain after a change: another one is yet to be asked. Throws as `checkLinkDomain` does. */
 export function mergeLinkDomain(
   tx: Tx,
   current: ProjectRow,

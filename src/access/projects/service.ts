@@ -94,7 +94,7 @@ interface ProjectsDeps {
   clock: Clock;
   /** Those of these names that no sending domain has; mail/sending-domains implements it. */
   unknownDomains(read: Tx, names: readonly string[]): string[];
-  /** What becomes of the mail of an active project; mail/mailboxes implements it. */
+  /** Tells what becomes of the mail of an active project; mail/mailboxes implements it. */
   fateOfMail(read: Tx, project_id: number, now_ms: number): MailFate;
   cascades?: readonly ProjectCascade[];
   databaseLinks: DatabaseLinks;
@@ -183,7 +183,7 @@ export class Projects {
     return store.listProjects(this.deps.database.read, filter, { limit: -1, offset: 0 });
   }
 
-  /** What clients see of a project. */
+  /** A project as clients see it. */
   present(project: ProjectRow): ProjectRecord {
     const database_project_id = this.deps.databaseLinks.linkedId(this.deps.database.read, project.id);
     return present(FIELDS, { ...project, database_project_id });
@@ -223,7 +223,7 @@ export class Projects {
     );
   }
 
-  /** What a change makes of the domains that the project sends from. Throws AppError `invalid`. */
+  /** The domains that the project sends from, after a change. Throws AppError `invalid`. */
   #sendingOf(read: Tx, current: Sending | null, sent: ProjectChanges): Sending {
     return mergeSending(current, sent, (names) => this.deps.unknownDomains(read, names));
   }

@@ -29,7 +29,7 @@ export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): vo
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
-/** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
+/** The columns that every request with an API key needs of its project: one indexed read. Null when it is gone. */
 export const findProjectState = rawGet<ProjectState, [id: number]>(
   "SELECT id, public_id, status FROM projects WHERE id = ? AND status <> 'arriving'",
 );

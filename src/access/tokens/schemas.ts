@@ -57,7 +57,7 @@ const introspection = {
   projects: t.Optional(t.Array(abbreviatedProject)),
 };
 
-/** What a caller may know of itself; a person has neither prefix nor expiry. */
+/** A caller as it may know itself; a person has neither prefix nor expiry. */
 export const tokenIntrospection = named('TokenIntrospection', t.Object(introspection));
 export type TokenIntrospection = Static<typeof tokenIntrospection>;
 

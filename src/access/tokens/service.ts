@@ -170,7 +170,7 @@ export class Tokens {
     if (expires_in_days !== undefined) throw invalid({ expires_at: ['excludes expires_in_days'] });
   }
 
-  /** What a new token is to have. For unknown projects: AppError `invalid`; in the shell `not_found`. */
+  /** The powers of a new token. Throws AppError `invalid` for unknown projects; in the shell `not_found`. */
   powersOfNew(
     input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities' | 'read_only'>,
     giver: ManagementCaller | null,

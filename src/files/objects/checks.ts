@@ -1,4 +1,4 @@
-/** What doctor asks of the object store: whether it works, what it lost, what it keeps in vain. */
+/** Doctor's checks of the object store: it works, it lost nothing, it keeps nothing in vain. */
 import { FINDING_EXAMPLES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';

@@ -18,7 +18,7 @@ interface Owner {
   readonly public_id: string;
 }
 
-/** What a link says; its signature covers all of it. */
+/** The contents of a link; its signature covers all of them. */
 interface Claim {
   public_id: string;
   expires_at: number;

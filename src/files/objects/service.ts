@@ -40,7 +40,7 @@ export { ObjectMoves } from './moving.ts';
 export { readUploadFields } from './schemas.ts';
 export type { ObjectRow } from './tables.ts';
 
-/** What a client sent: bytes that have no row yet. */
+/** A file that a client sent: bytes that have no row yet. */
 interface UploadedFile {
   fields: Readonly<Record<string, string>>;
   filename: string;
@@ -53,7 +53,7 @@ interface UploadedFile {
   stays?: boolean;
 }
 
-/** What is done in the transaction that makes an object. */
+/** Runs in the transaction that makes an object. */
 type Within = (tx: Tx, stored: StoredObject) => void;
 
 /** Nothing is told of objects that go with their project. */

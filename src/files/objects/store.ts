@@ -18,7 +18,7 @@ import { type ObjectRow, objectLinkKeys, objects, storeRemovals } from './tables
 
 export type NewObject = Omit<ObjectRow, 'id' | 'sought_name' | 'missing_since'>;
 
-/** What clients may give an object; the server's own are internal. */
+/** Visibilities that clients may give an object; the server's own objects are internal. */
 const VISIBILITIES = ['public', 'private'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
@@ -47,7 +47,7 @@ export const findContents = rawValue<Uint8Array, [public_id: string]>(
    UNION ALL SELECT bytes FROM pinned_contents WHERE public_id = ?1`,
 );
 
-/** Whether the database keeps bytes of an object that is gone. */
+/** True where the database keeps bytes of an object that is gone. */
 export const hasPinnedContents = rawHas<[public_id: string]>(
   'SELECT 1 FROM pinned_contents WHERE public_id = ?',
 );
@@ -254,7 +254,7 @@ export function noteRemovals(tx: Tx, public_ids: readonly string[]): void {
   if (rows.length > 0) tx.insert(storeRemovals).values(rows).onConflictDoNothing().run();
 }
 
-/** Whether the bytes under a key of the store are to go. */
+/** True where the bytes under a key of the store are to go. */
 export const isNoted = rawHas<[public_id: string]>('SELECT 1 FROM store_removals WHERE public_id = ?');
 
 /** Keys whose bytes are to go, from one on. */

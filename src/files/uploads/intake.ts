@@ -27,12 +27,12 @@ export interface Part {
 }
 
 export class Intake {
-  /** What is known of the bytes that the row of an upload tells of. A restart takes it away. */
+  /** Facts of the bytes that the row of an upload tells of. A restart takes them away. */
   readonly #known = new Map<string, { offset_bytes: number; facts: ContentFacts }>();
 
   constructor(private readonly deps: { database: Database; blobs: BlobStore }) {}
 
-  /** What all that came so far tells; null where it is not known any more. */
+  /** The facts of all that came so far; null where they are not known any more. */
   factsAt({ id, offset_bytes }: UploadRow): ContentFacts | null {
     if (offset_bytes === 0) return new ContentFacts();
     const known = this.#known.get(id);

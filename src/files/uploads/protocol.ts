@@ -10,7 +10,7 @@ export const CHECKSUM_ALGORITHMS = ['sha1', 'sha256', 'md5'] as const;
 /** The only type that the body of a PATCH may have. */
 export const PART_TYPE = 'application/offset+octet-stream';
 
-/** What a part should hash to. */
+/** The hash that a part should have. */
 export interface Checksum {
   algorithm: (typeof CHECKSUM_ALGORITHMS)[number];
   base64: string;

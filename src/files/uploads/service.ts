@@ -53,7 +53,7 @@ interface UploadsDeps {
   bytes: Pick<ObjectBytes, 'current'>;
   objects: Objects;
   projectOf(id: number): ProjectRef | null;
-  /** Whether a key may still upload. */
+  /** True while a key may upload. */
   mayUpload(key_id: number): boolean;
   /** What the bytes of a file tell, found out where nobody waits for it. */
   factsOfFile(path: string): Promise<{ sha256: string; is_utf8: boolean }>;

@@ -36,7 +36,7 @@ export interface Asker {
   ip: string | null;
 }
 type Waiting = PromiseWithResolvers<void> & { project_id: number; network: string };
-/** What a process says; or it ended without a word, or has not said any in time. */
+/** The answer of a process; or it ended without one, or gave none in time. */
 type Answer = VariantAnswer | 'ended' | 'late';
 
 export class VariantProcesses {

@@ -56,7 +56,7 @@ export interface VariantWishes {
   quality: number;
 }
 
-/** What a query asks for; null where that is the file as it is. Throws AppError `invalid`. */
+/** The variant that a query asks for; null where that is the file as it is. Throws AppError `invalid`. */
 export function readVariantWishes(parameters: URLSearchParams): VariantWishes | null {
   if (!Object.keys(variantQuery.properties).some((name) => parameters.has(name))) return null;
   return toVariantWishes(parse(variantQuery, readParameters(variantQuery, parameters), { coerce: true }));

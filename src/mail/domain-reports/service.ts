@@ -88,7 +88,7 @@ export class DomainReports {
     );
   }
 
-  /** What was reported of a domain's last days. Throws AppError `not_found`. */
+  /** The reports of a domain's last days. Throws AppError `not_found`. */
   get(name: string, days = DEFAULT_DAYS): DomainReportsRecord {
     const { database, sending_domains } = this.deps;
     const { read } = database;

@@ -201,7 +201,7 @@ function isSame(before: InboxRow, inbox: InboxAddress): boolean {
   return host === inbox.host && username === inbox.username && folder === inbox.folder;
 }
 
-/** What binds a sealed password to its inbox. */
+/** The context that binds a sealed password to its inbox. */
 function contextOf(mailbox_id: number): string[] {
   return ['inbox', String(mailbox_id), 'imap_password'];
 }

@@ -17,7 +17,7 @@ import type { ReplyRow } from './tables.ts';
 /** What is told of a mail's reply in the order in which they came; without its text. */
 export type NotedReply = ReturnType<typeof store.listNoted>[number];
 
-/** That a person answered a mail. */
+/** A person answered a mail. */
 export interface Answered {
   email: EmailRow;
   reply: ReplyRecord;

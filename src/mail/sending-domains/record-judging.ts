@@ -18,7 +18,7 @@ export function unknown(reason: string): RecordVerdict {
   };
 }
 
-/** What a look-up found, or the verdict where nobody answered. */
+/** The records that a look-up found, or the verdict where nobody answered. */
 export function recordsOf(lookup: Lookup<string>): string[] | RecordVerdict {
   if (lookup.status === 'unknown') return unknown(lookup.reason);
   return lookup.status === 'absent' ? [] : lookup.records;

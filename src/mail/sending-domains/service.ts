@@ -454,7 +454,7 @@ function verdictOf(verdict: RecordVerdict): DnsVerdict {
   return { ok, record: verdict.found, problem: verdict.problem };
 }
 
-/** What binds a sealed key to its domain. */
+/** The context that binds a sealed key to its domain. */
 function dkimContext(domain: string): string[] {
   return ['sending_domain', domain, 'dkim_private_key'];
 }

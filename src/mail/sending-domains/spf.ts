@@ -13,7 +13,7 @@ const SPF_MAX_LOOKUPS = 10;
 interface Mechanism {
   qualifier: string;
   name: string;
-  /** What stands behind the colon; empty where nothing does. */
+  /** The text behind the colon; empty where there is none. */
   domain: string;
 }
 

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of the SMTP server: whether apps elsewhere may sign in, and until when its certificate is good. */
+/** The check of `satchel doctor` on the SMTP server: apps elsewhere may sign in, and its certificate is good for a while. */
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';

@@ -6,7 +6,7 @@ import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
 import { SubmissionParser } from './parser.ts';
 
-/** What a client may say before it has signed in. */
+/** Commands that a client may send before it has signed in. */
 const BEFORE_SIGN_IN = new Set(['EHLO', 'HELO', 'STARTTLS', 'AUTH', 'NOOP', 'RSET', 'QUIT']);
 const ENHANCED_CODE = /^[245]\.\d{1,3}\.\d{1,3} /;
 /** Of a message within SMTP_IDLE_MS; less is a client that keeps a connection, and no slow line. */
@@ -18,7 +18,7 @@ export interface House {
   readonly has_certificate: boolean;
   readonly sign_in_ms: number;
   readonly idle_ms: number;
-  /** Whether a password is taken from there without TLS. */
+  /** True where a password is taken from there without TLS. */
   isTrusted(address: string): boolean;
   /** Whether there are too many connections, or of this address. */
   isFull(address: string): boolean;

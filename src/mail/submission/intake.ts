@@ -104,7 +104,7 @@ async function readAll(
   await upload.write(reader.end());
 }
 
-/** What the client is told of a failure. */
+/** The failure as the client is told of it. */
 function replyTo(error: unknown): Reply {
   if (error instanceof Refusal) return { code: error.responseCode, text: error.message };
   if (error instanceof BrokenMessage)
@@ -118,7 +118,7 @@ function codeOf(error: unknown): string | null {
   return errorCodeOf(error) ?? (error instanceof Error && error.cause ? codeOf(error.cause) : null);
 }
 
-/** What a message must have and this one has not (RFC 5322, 3.6; RFC 6409, 8). */
+/** The headers that a message must have and this one lacks (RFC 5322, 3.6; RFC 6409, 8). */
 function missingFields(fields: readonly Field[], { id, now_ms }: { id: string; now_ms: number }): string {
   const has = (name: string): boolean => fields.some((field) => field.name === name);
   const date = new Date(now_ms).toUTCString().replace('GMT', '+0000');

@@ -1,4 +1,4 @@
-/** The thread of viewing.ts: reads one message after another. */
+/** Reads one message after another, in a thread that service.ts starts. */
 
 import { readFile } from 'node:fs/promises';
 import PostalMime, { decodeWords } from 'postal-mime';

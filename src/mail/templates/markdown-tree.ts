@@ -14,7 +14,7 @@ export interface MarkdownElement {
   children: readonly MarkdownNode[];
   /** Where a link or a picture leads, not escaped for an attribute yet; '' for other elements. */
   address: string;
-  /** Whether a link shows just its address. */
+  /** True of a link that shows just its address. */
   is_bare: boolean;
   /** Of a link or a picture. */
   title: string;

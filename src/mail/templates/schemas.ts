@@ -50,7 +50,7 @@ const variable = t.Object({
 export type SentVariable = Static<typeof sent_variable>;
 export type TemplateVariable = Static<typeof variable>;
 
-/** What a list shows. Categories sort; only `is_marketing` makes a template a marketing one. */
+/** A template as a list shows it. Categories sort; only `is_marketing` makes a template a marketing one. */
 export const SUMMARY_FIELDS = {
   id: shown(t.String()),
   slug: shown(t.String()),
@@ -156,7 +156,7 @@ export const templateSummaries = t.Array(named('TemplateSummary', recordOf(SUMMA
 export const templateCategories = t.Array(t.String());
 
 const { name, subject, category, description, variables, is_marketing, layout } = FIELDS;
-/** What a mail is written of. Anything but a body may be missing while it is. */
+/** The parts that a mail is written of. Anything but a body may be missing while it is written. */
 export const draft_fields = {
   subject: t.Optional(text({ max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' })),
   ...optionals({

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
 
-/** What decides whether a template may be used, and which compiled form of it is current. */
+/** The columns that decide whether a template may be used, and which compiled form of it is current. */
 export type TemplateState = Pick<TemplateRow, 'id' | 'updated_at' | 'is_active' | 'is_marketing'>;
 
 const {

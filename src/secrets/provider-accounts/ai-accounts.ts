@@ -193,7 +193,7 @@ export class AiAssignments {
   }
 }
 
-/** What ties a project to accounts and databases goes with it, by foreign key. */
+/** Ties of a project to accounts and databases go with it, by foreign key. */
 export const providerLinksCascade: ProjectCascade = {
   count: (tx, { id }) => ({ links: store.listAccountIds(tx, id).length + store.countLinksOfProject(tx, id) }),
 };

@@ -49,7 +49,7 @@ export interface Shapes {
   secret: string;
 }
 
-/** What tells one kind of record from another. */
+/** The facts that tell one kind of record from another. */
 export interface Kind<S extends Shapes> {
   /** As the audit trail, and what binds its secrets to their place, name it. */
   kind: 'ai_account' | 'database_account' | 'database_project';
@@ -273,7 +273,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     };
   }
 
-  /** What binds a secret to its place: copied to another one it does not decrypt. */
+  /** The context that binds a secret to its place: copied to another one it does not decrypt. */
   #contextOf(public_id: string, field: string): string[] {
     return [this.is.kind, public_id, field];
   }

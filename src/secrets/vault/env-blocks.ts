@@ -30,7 +30,7 @@ export interface EnvBlock {
 /** The blocks of a reveal; the command line alone knows `shell` too. */
 export const ENV_TARGETS = ['server', 'nextjs', 'vite', 'expo'] as const;
 
-/** What a build tool puts into the pages and apps it makes; a server gets everything under the plain name. */
+/** A build tool puts names with this prefix into the pages and apps it makes; a server gets everything under the plain name. */
 const PREFIX: Record<EnvTarget, string> = {
   server: '',
   shell: '',
@@ -39,7 +39,7 @@ const PREFIX: Record<EnvTarget, string> = {
   expo: 'EXPO_PUBLIC_',
 };
 
-/** Whether a name is meant for pages and apps, where everybody reads its value. */
+/** True of a name that is meant for pages and apps, where everybody reads its value. */
 export function isPublicName(name: string): boolean {
   return Object.values(PREFIX).some((prefix) => prefix !== '' && name.startsWith(prefix));
 }

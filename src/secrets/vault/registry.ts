@@ -215,7 +215,7 @@ const CAPTCHA_TEST_SECRETS: ReadonlyMap<string, string> = new Map([
   ['6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe', 'the reCAPTCHA test secret that passes every visitor'],
 ]);
 
-/** What is wrong with a captcha secret that a provider publishes for tests, or null for any other. */
+/** Tells what a captcha secret is that a provider publishes for tests; null for any other. */
 export function captchaTestSecret(secret: string): string | null {
   return CAPTCHA_TEST_SECRETS.get(secret.trim()) ?? null;
 }

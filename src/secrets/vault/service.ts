@@ -83,7 +83,7 @@ export class Vault {
     return describeService(service, stored, store.listChanges(read, owner.id));
   }
 
-  /** What a project's vault holds, in numbers. */
+  /** A project's vault in numbers. */
   summarize(owner: VaultOwner): VaultSummary {
     const rows = store.summarizeValues(this.deps.database.read, owner.id);
     const updated = rows.map((row) => row.updated_at ?? 0);

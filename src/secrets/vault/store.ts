@@ -19,7 +19,7 @@ const ofService = rawAll<VaultValueRow, [number, string]>(
   vaultValues,
 );
 
-/** What a project has stored, of one service where one is given. */
+/** The stored values of a project, of one service where one is given. */
 export function listValues(read: Tx, project_id: number, service?: string): VaultValueRow[] {
   return service === undefined ? ofProject(read, project_id) : ofService(read, project_id, service);
 }
@@ -69,7 +69,7 @@ const deleteChange = rawRun<[number, string]>(
   'DELETE FROM vault_services WHERE project_id = ? AND service = ?',
 );
 
-/** Whether anything was stored of it. */
+/** True where anything was stored of it. */
 export function deleteService(tx: Tx, project_id: number, service: string): boolean {
   deleteChange(tx, project_id, service);
   return deleteValues(tx, project_id, service) > 0;

@@ -69,7 +69,7 @@ export function undecryptableOf(opened: readonly OpenedField[]): { service: stri
     .map(({ service, field }) => ({ service: service.service, field: field.field }));
 }
 
-/** What binds a sealed value to its place, and to its being shown without a reveal. */
+/** The context that binds a sealed value to its place, and to its being shown without a reveal. */
 function contextOf(owner: VaultOwner, at: Place): string[] {
   return ['vault', owner.public_id, at.service, at.field, ...(at.is_plain ? ['plain'] : [])];
 }
