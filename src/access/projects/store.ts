@@ -1,7 +1,7 @@
 /** The SQL of projects and of the scopes of tokens and people. */
 
 import type { Database as Sqlite } from 'bun:sqlite';
-import { and, asc, between, count, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { conflict } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
@@ -122,15 +122,11 @@ export function listProjects(
 }
 
 /** Those whose slug begins so, in its order. */
-export function listProjectsFrom(read: Tx, beginning: string, limit: number): ProjectRow[] {
-  return read
-    .select()
-    .from(projects)
-    .where(and(between(projects.slug, beginning, `${beginning}\u{10FFFF}`), IS_HERE))
-    .orderBy(projects.slug)
-    .limit(limit)
-    .all();
-}
+export const listProjectsFrom = rawAll<ProjectRow, [beginning: string, limit: number]>(
+  `SELECT * FROM projects WHERE slug BETWEEN ?1 AND ?1 || char(0x10FFFF) AND status <> 'arriving'
+   ORDER BY slug LIMIT +?2`,
+  projects,
+);
 
 export function countProjects(read: Tx, filter: ProjectFilter): number {
   if (!filter.q && filter.project_ids === undefined) {

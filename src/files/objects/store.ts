@@ -58,6 +58,12 @@ export const findObject = rawGet<ObjectRow, [public_id: string]>(
   objects,
 );
 
+const ofProject = rawAll<ObjectRow, [{ ids: string; project_id: number; now_ms: number }]>(
+  `SELECT * FROM objects WHERE public_id IN (SELECT value FROM json_each(:ids)) AND +project_id = :project_id
+     AND visibility <> 'internal' AND (expires_at IS NULL OR expires_at > :now_ms)`,
+  objects,
+);
+
 /** Of the given objects, those that belong to the project and have not expired. */
 export function findObjectsOfProject(
   tx: Tx,
@@ -65,18 +71,7 @@ export function findObjectsOfProject(
   public_ids: readonly string[],
   now_ms: number,
 ): ObjectRow[] {
-  return tx
-    .select()
-    .from(objects)
-    .where(
-      and(
-        inArray(objects.public_id, [...public_ids]),
-        eq(objects.project_id, project_id),
-        IS_LISTED,
-        unexpired(now_ms),
-      ),
-    )
-    .all();
+  return ofProject(tx, { ids: JSON.stringify(public_ids), project_id, now_ms });
 }
 
 // Raw, as the builder makes a statement for each number of ids: a sweep of 130,000 took half as long again.
