@@ -163,15 +163,7 @@ export class Origins {
       if (store.findGlobalOriginByValue(tx, values.type, values.value))
         throw alreadyExists('The global list');
       const row = store.insertGlobalOrigin(tx, { ...values, note: input.note ?? null, created_at: now });
-      const origin = presentGlobalOrigin(row);
-      const target = `global_origin:${row.id}`;
-      recordAudit(
-        tx,
-        actor,
-        { event: 'global_origin.added', target, project: null, metadata: { origin } },
-        now,
-      );
-      return origin;
+      return noteGlobal(tx, actor, 'global_origin.added', row, now);
     });
   }
 
@@ -181,15 +173,7 @@ export class Origins {
     return this.deps.database.write((tx) => {
       const row = store.deleteGlobalOrigin(tx, id);
       if (!row) throw notFound('Global origin', 'satchel origin list');
-      const origin = presentGlobalOrigin(row);
-      const target = `global_origin:${row.id}`;
-      recordAudit(
-        tx,
-        actor,
-        { event: 'global_origin.removed', target, project: null, metadata: { origin } },
-        now,
-      );
-      return origin;
+      return noteGlobal(tx, actor, 'global_origin.removed', row, now);
     });
   }
 
@@ -198,6 +182,19 @@ export class Origins {
     const rules = store.listGlobalOrigins(this.deps.database.read);
     return candidates.map((candidate) => checkCandidate(candidate, rules));
   }
+}
+
+function noteGlobal(
+  tx: Tx,
+  actor: Actor,
+  event: string,
+  row: GlobalOriginRow,
+  now_ms: number,
+): GlobalOriginRecord {
+  const origin = presentGlobalOrigin(row);
+  const target = `global_origin:${row.id}`;
+  recordAudit(tx, actor, { event, target, project: null, metadata: { origin } }, now_ms);
+  return origin;
 }
 
 interface OriginInput {
