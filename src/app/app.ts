@@ -48,10 +48,12 @@ import type { Finding } from '../platform/host/health-check.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import { watchWakeFile } from '../platform/host/server-note.ts';
 import { createClientIpReader } from '../platform/http/client-ip.ts';
+import { Destinations } from '../platform/http/destinations.ts';
 import { Idempotency } from '../platform/http/idempotency.ts';
 import { DurableRates, RateLimiter } from '../platform/http/rate-limit.ts';
 import { RequestMeasures } from '../platform/http/request-measures.ts';
 import type { Route } from '../platform/http/routes.ts';
+import { Sender } from '../platform/http/sender.ts';
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts';
 import { createJobEngine, type JobEngine } from '../platform/jobs/engine.ts';
 import { createScheduler, type Scheduler } from '../platform/jobs/scheduler.ts';
@@ -124,13 +126,14 @@ function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
   const object_store = config.object_store && new S3Store(config.object_store);
   const event_loop = new EventLoopWatch();
+  const resolver = deps.resolver ?? createResolver({ servers: config.dns_servers, clock });
   return {
     config,
     clock,
     database,
     logger,
     key_ring,
-    resolver: deps.resolver ?? createResolver({ servers: config.dns_servers, clock }),
+    resolver,
     generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
     loadArgon2: deps.loadArgon2,
     limiter: new RateLimiter(clock),
@@ -143,6 +146,10 @@ function createPlatform(config: Config, deps: AppDeps) {
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
     }),
     report_reader: createReportReader(),
+    destinations: new Destinations({ config, resolver }),
+    sender: new Sender({
+      onCrash: (message) => logger.error('the thread that sends to webhooks ended', { error: message }),
+    }),
     beside: new Beside(() => new Worker(new URL('./beside.worker.ts', import.meta.url))),
     blobs: new BlobStore(config.data_dir),
     object_store,
@@ -352,7 +359,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
   const { engine, mailer, objects, uploads, inbox_readers, clicks, event_loop } = services;
-  const { webhook_dispatcher, webhook_sender } = services;
+  const { webhook_dispatcher, sender } = services;
   const scheduler = createScheduler({ entries: createCronEntries(services), ...deps });
   const http = createListener(routes, services, deps);
   const ports = portsOf(http, services);
@@ -410,7 +417,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       await services.deliveries.sending_now.drain(STOP_RECORD_DEADLINE_MS);
       await is_drained;
       await is_told;
-      webhook_sender.stop();
+      sender.stop();
     },
   };
 }

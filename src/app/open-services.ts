@@ -26,7 +26,7 @@ export async function openServices(config: Config): ReturnType<CliHost<Services>
     record: recordAudit,
     async close() {
       await services.mailer.stop(0);
-      services.webhook_sender.stop();
+      services.sender.stop();
       services.report_reader.stop();
       services.beside.stop();
       if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());

@@ -1,14 +1,13 @@
-/** One try at telling a webhook: where it goes, how it is signed, the thread that sends it, and what its answer means. */
+/** One try at telling a webhook: where it goes, how it is signed, and what its answer means. */
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { messageOf } from '../errors.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
-import { Thread } from '../platform/host/threads.ts';
 import { type Destinations, hostOf } from '../platform/http/destinations.ts';
+import type { Answer } from '../platform/http/exchange.ts';
+import type { Sender } from '../platform/http/sender.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { VERSION } from '../version.ts';
-import type { Answer, Outgoing } from './exchange.ts';
 import type { TryRow, WebhookRow } from './tables.ts';
 
 /** Decision: one try, from the look-up of the name to the end of the answer's headers. */
@@ -56,13 +55,8 @@ export class Tries {
       certified_name: is_tls ? host : null,
       message: requestText(url, headers, body),
     };
-    let answer: Answer = { failure: 'no answer in time', is_unreached: true, is_ours: false };
-    for (const address of destination.addresses) {
-      const timeout_ms = Math.floor(began_ms + WEBHOOK_TRY_TIMEOUT_MS - monotonicMs());
-      if (timeout_ms <= 0) break;
-      answer = await this.deps.sender.send({ ...outgoing, address, timeout_ms });
-      if (!('failure' in answer) || !answer.is_unreached || answer.is_ours) break;
-    }
+    const timeout_ms = began_ms + WEBHOOK_TRY_TIMEOUT_MS - monotonicMs();
+    const answer = await this.deps.sender.sendToFirst(destination.addresses, { ...outgoing, timeout_ms });
     const outcome = outcomeOf(answer);
     if (outcome.is_ours) return outcome;
     const behind_ms = 'failure' in answer ? 0 : answer.behind_ms;
@@ -152,39 +146,4 @@ export function signedHeaders(
     'webhook-timestamp': timestamp,
     [SIGNATURE_HEADER]: signatures.join(' '),
   };
-}
-
-const IDLE_STOP_MS = 60_000;
-
-interface SenderOptions {
-  /** Authorities besides the system's; for tests. */
-  ca?: string | undefined;
-  /** Called with the error when the thread dies. */
-  onCrash?: (message: string) => void;
-}
-
-export class Sender {
-  readonly #ca: string | undefined;
-  readonly #thread: Thread<Outgoing, Answer>;
-
-  constructor({ ca, ...options }: SenderOptions = {}) {
-    this.#ca = ca;
-    this.#thread = new Thread({
-      ...options,
-      start: () => new Worker(new URL('./sender.worker.ts', import.meta.url)),
-      idle_stop_ms: IDLE_STOP_MS,
-    });
-  }
-
-  /** Sends a request. Resolves with what became of it, whatever that is; never rejects. */
-  send(outgoing: Outgoing): Promise<Answer> {
-    return this.#thread
-      .ask({ ...outgoing, ca: this.#ca })
-      .catch((error: unknown) => ({ failure: messageOf(error), is_unreached: true, is_ours: true }));
-  }
-
-  /** Ends the thread; what it had in hand was not tried, as far as is known. */
-  stop(): void {
-    this.#thread.end(new Error('the server stopped'));
-  }
 }

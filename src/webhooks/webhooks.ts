@@ -14,14 +14,14 @@ import type { GoingOn } from '../marketing/sequences/going-on.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
-import { Destinations } from '../platform/http/destinations.ts';
+import type { Destinations } from '../platform/http/destinations.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
-import type { Resolver } from '../platform/mail/dns.ts';
+import type { Sender } from '../platform/http/sender.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { EventType } from './schemas.ts';
 import { type EventData, WebhookEvents, Webhooks } from './service.ts';
-import { Sender, Tries } from './tries.ts';
+import { Tries } from './tries.ts';
 
 /** The parts that webhooks are made of. */
 interface WebhookNeeds {
@@ -30,22 +30,19 @@ interface WebhookNeeds {
   logger: Logger;
   database: Database;
   key_ring: KeyRing;
-  resolver: Resolver;
   limiter: RateLimiter;
+  destinations: Destinations;
+  sender: Sender;
   projects: Projects;
 }
 
 /** Starts nothing. */
 export function createWebhooks(needs: WebhookNeeds) {
-  const sender = new Sender({
-    onCrash: (message) => needs.logger.error('the thread of webhooks ended', { error: message }),
-  });
-  const on = { ...needs, destinations: new Destinations(needs), sender };
-  const tries = new Tries(on);
-  const dispatcher = new Dispatcher({ ...on, tries });
-  const webhooks = new Webhooks({ ...on, tries, dispatcher });
-  const events = new WebhookEvents({ ...on, onEvent: () => dispatcher.noteEvents() });
-  return { webhooks, webhook_events: events, webhook_dispatcher: dispatcher, webhook_sender: sender };
+  const tries = new Tries(needs);
+  const dispatcher = new Dispatcher({ ...needs, tries });
+  const webhooks = new Webhooks({ ...needs, tries, dispatcher });
+  const events = new WebhookEvents({ ...needs, onEvent: () => dispatcher.noteEvents() });
+  return { webhooks, webhook_events: events, webhook_dispatcher: dispatcher };
 }
 
 /** Whose doings webhooks are told of. */

@@ -1,7 +1,7 @@
 /** More receivers that hang than there are connections: whoever answers is told all the same. */
 import { expect, test } from 'bun:test';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
-import type { Answer } from '../../src/webhooks/exchange.ts';
+import type { Answer } from '../../src/platform/http/exchange.ts';
 import { actor } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import { startWebhookApp } from './setup.ts';
@@ -12,10 +12,10 @@ const AT_ONCE = 256;
 
 test('receivers that hang hold up others for one try at most, and then never again', async () => {
   const on = await startWebhookApp();
-  const { webhooks, projects, database, webhook_events, webhook_sender } = on.app.services;
+  const { webhooks, projects, database, webhook_events, sender } = on.app.services;
   const held: (() => void)[] = [];
   let answered = 0;
-  webhook_sender.send = ({ message }): Promise<Answer> => {
+  sender.send = ({ message }): Promise<Answer> => {
     if (!message.startsWith('POST /slow')) {
       answered += 1;
       const said = { content_type: null, body: '', is_cut: false };

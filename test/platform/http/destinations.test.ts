@@ -148,7 +148,7 @@ test('a name that is public as it is checked and private a moment later is conne
   dns.set('rebind.test', { a: ['198.41.0.4'] });
   const asked = dns.queries.length;
   const sent: string[] = [];
-  app.services.webhook_sender.send = async ({ address }) => {
+  app.services.sender.send = async ({ address }) => {
     dns.set('rebind.test', { a: ['127.0.0.1'] });
     sent.push(address);
     return { failure: 'nobody is there', is_unreached: true, is_ours: false };

@@ -2,8 +2,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { type Answer, AnswerBody, exchange, type Outgoing } from '../../src/webhooks/exchange.ts';
-import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../support/smtp-certificates.ts';
+import { type Answer, AnswerBody, exchange, type Outgoing } from '../../../src/platform/http/exchange.ts';
+import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../../support/smtp-certificates.ts';
 
 const servers: Server[] = [];
 afterAll(() => {

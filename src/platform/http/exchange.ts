@@ -4,8 +4,8 @@
  */
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
-import { isUntrusted, TRUST_REMEDY } from '../platform/http/hosts.ts';
+import { monotonicMs, SECOND_MS } from '../host/clock.ts';
+import { isUntrusted, TRUST_REMEDY } from './hosts.ts';
 
 /** What is sent, and where to. */
 export interface Outgoing {

@@ -1,0 +1,53 @@
+/** Sends requests to addresses that somebody named, such as webhooks, from a thread of its own. */
+import { messageOf } from '../../errors.ts';
+import { monotonicMs } from '../host/clock.ts';
+import { Thread } from '../host/threads.ts';
+import type { Answer, Outgoing } from './exchange.ts';
+
+const IDLE_STOP_MS = 60_000;
+
+interface SenderOptions {
+  /** Authorities besides the system's; for tests. */
+  ca?: string | undefined;
+  /** Called with the error when the thread dies. */
+  onCrash?: (message: string) => void;
+}
+
+export class Sender {
+  readonly #ca: string | undefined;
+  readonly #thread: Thread<Outgoing, Answer>;
+
+  constructor({ ca, ...options }: SenderOptions = {}) {
+    this.#ca = ca;
+    this.#thread = new Thread({
+      ...options,
+      start: () => new Worker(new URL('./sender.worker.ts', import.meta.url)),
+      idle_stop_ms: IDLE_STOP_MS,
+    });
+  }
+
+  /** Sends a request. Resolves with what became of it, whatever that is; never rejects. */
+  send(outgoing: Outgoing): Promise<Answer> {
+    return this.#thread
+      .ask({ ...outgoing, ca: this.#ca })
+      .catch((error: unknown) => ({ failure: messageOf(error), is_unreached: true, is_ours: true }));
+  }
+
+  /** As `send`, to the first of these addresses that is reached, all within `timeout_ms`. */
+  async sendToFirst(addresses: readonly string[], outgoing: Omit<Outgoing, 'address'>): Promise<Answer> {
+    const ends_ms = monotonicMs() + outgoing.timeout_ms;
+    let answer: Answer = { failure: 'no answer in time', is_unreached: true, is_ours: false };
+    for (const address of addresses) {
+      const timeout_ms = Math.floor(ends_ms - monotonicMs());
+      if (timeout_ms <= 0) break;
+      answer = await this.send({ ...outgoing, address, timeout_ms });
+      if (!('failure' in answer) || !answer.is_unreached || answer.is_ours) break;
+    }
+    return answer;
+  }
+
+  /** Ends the thread; what it had in hand was not tried, as far as is known. */
+  stop(): void {
+    this.#thread.end(new Error('the server stopped'));
+  }
+}
