@@ -8,8 +8,11 @@ import { until } from '../support/until.ts';
 import { BINARY, makeKey, satchel, startServer } from './binary.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-/** Of Satchel, without the runtime: it was 57 MB with the app in it twice, in two bytes a character and with maps. */
-const MAX_BYTES_BESIDE_RUNTIME = 30_000_000;
+/**
+ * Of Satchel, without the runtime, Swagger UI among it: it was 57 MB with the app in it twice, in two bytes a character and with
+ * maps.
+ */
+const MAX_BYTES_BESIDE_RUNTIME = 36_000_000;
 
 test('it holds the app once, in one byte a character', () => {
   expect(statSync(BINARY).size - statSync(process.execPath).size).toBeLessThan(MAX_BYTES_BESIDE_RUNTIME);
