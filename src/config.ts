@@ -44,7 +44,6 @@ export interface SmtpSettings {
   readonly certificate: { readonly cert_file: string; readonly key_file: string } | null;
   /** Whom a password is taken from without TLS, besides this machine: addresses and networks. */
   readonly plain_from: readonly string[];
-  readonly max_bytes: number;
 }
 
 export interface Config extends WholeSettings {
@@ -64,6 +63,8 @@ export interface Config extends WholeSettings {
   readonly email_retry_delays_s: readonly [number, number];
   /** Where mail is taken by SMTP; null is nowhere. */
   readonly smtp: SmtpSettings | null;
+  /** The largest message that apps hand in whole, by SMTP or by the APIs of others. */
+  readonly max_message_bytes: number;
   readonly captcha_verify_url: string;
   readonly log_format: 'text' | 'json';
   /** For a verb: where the server listens whose settings these are; null where none runs, and in a server. */
@@ -129,6 +130,7 @@ export function loadConfig(given_env: Environment, flags: ConfigFlags = {}, is_t
     object_redirect_bytes: redirect_mib === null ? null : redirect_mib * 1024 ** 2,
     email_retry_delays_s: read('email_retry_delays'),
     smtp: readSmtp(source, port, tls),
+    max_message_bytes: read('smtp_max_bytes'),
     captcha_verify_url: read('captcha_verify_url').href,
     log_format: read('log_format') ?? (is_terminal ? 'text' : 'json'),
     served_at: null,
@@ -253,17 +255,11 @@ function readSecret(name: string, value: string | null, file: string | null): st
   return secret;
 }
 
-const SMTP_SETTINGS = [
-  'smtp_host',
-  'smtp_tls_cert',
-  'smtp_tls_key',
-  'smtp_plain_from',
-  'smtp_max_bytes',
-] as const;
+const SMTP_SETTINGS = ['smtp_host', 'smtp_tls_cert', 'smtp_tls_key', 'smtp_plain_from'] as const;
 
 /** Where mail is taken by SMTP; null where nothing listens. */
 function readSmtp({ read, given }: Source, http_port: number, tls: TlsSettings | null): SmtpSettings | null {
-  const [host, plain_from, max_bytes] = [read('smtp_host'), read('smtp_plain_from'), read('smtp_max_bytes')];
+  const [host, plain_from] = [read('smtp_host'), read('smtp_plain_from')];
   const [port, tls_port] = [read('smtp_port'), read('smtps_port')];
   if (port === null && tls_port === null) {
     const alone = SMTP_SETTINGS.find((name) => given(name).text !== null);
@@ -283,5 +279,5 @@ function readSmtp({ read, given }: Source, http_port: number, tls: TlsSettings |
       'needs a certificate: SATCHEL_TLS (serve --tls), or SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY',
     );
   const certificate = cert_file === null || key_file === null ? null : { cert_file, key_file };
-  return { host, port, tls_port, certificate, plain_from, max_bytes };
+  return { host, port, tls_port, certificate, plain_from };
 }

@@ -176,7 +176,9 @@ test.each([
 
 test('nobody hands mail in by SMTP unless a port is set; then this machine alone, with 25 MiB at most', () => {
   expect(loadConfig({}).smtp).toBeNull();
-  const alone = { host: '127.0.0.1', plain_from: [], max_bytes: 26_214_400, certificate: null };
+  const alone = { host: '127.0.0.1', plain_from: [], certificate: null };
+  expect(loadConfig({}).max_message_bytes).toBe(26_214_400);
+  expect(loadConfig({ SATCHEL_SMTP_MAX_BYTES: '65536' }).max_message_bytes).toBe(65_536);
   expect(loadConfig(SMTP).smtp).toEqual({ ...alone, port: 2525, tls_port: null });
   // The certificate of SATCHEL_TLS is theirs too.
   expect(loadConfig({ SATCHEL_SMTPS_PORT: '465', SATCHEL_TLS: 'example.com' }).smtp).toEqual({

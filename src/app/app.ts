@@ -407,7 +407,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
-      for (const thread of [services.report_reader, services.beside, services.viewer]) thread.stop();
+      for (const thread of [services.report_reader, services.beside, services.viewer, services.apps])
+        thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
       await Promise.all([ports.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);

@@ -17,6 +17,7 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { Apps, type AppsDeps } from './apps/service.ts';
 import { Arrivals } from './arrivals.ts';
 import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
 import { DomainReports } from './domain-reports/service.ts';
@@ -28,8 +29,9 @@ import { Mailboxes } from './mailboxes/service.ts';
 import { Replies } from './replies/service.ts';
 import { createScheduleTask, Schedules } from './schedules/service.ts';
 import { SendingDomains } from './sending-domains/service.ts';
-import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
+import { MessageViewer, Submission } from './submission/service.ts';
 import { Templates, templateNaming } from './templates/service.ts';
+import type { MessageStore } from './whole-messages.ts';
 
 /** The parts that mail is made of. */
 interface MailNeeds extends JobQueue {
@@ -51,6 +53,7 @@ interface MailNeeds extends JobQueue {
   /** Messages that came whole. */
   internal_objects: ConstructorParameters<typeof Emails>[0]['internal_objects'] & MessageStore;
   limiter: RateLimiter;
+  blobs: AppsDeps['blobs'];
   ownership: { refuseChanges(): void };
 }
 
@@ -75,6 +78,7 @@ export function createMail(needs: MailNeeds) {
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails, replies });
   const schedules = new Schedules({ ...on, templates, emails });
   const submission = new Submission({ ...on, emails });
+  const apps = new Apps({ ...on, emails });
   const domain_reports = new DomainReports({ ...on, sending_domains });
   const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies, domain_reports });
   const inbox_readers = new InboxReaders({ ...on, inboxes, arrivals });
@@ -94,6 +98,7 @@ export function createMail(needs: MailNeeds) {
     schedule_names: schedules.naming(),
     inbox_readers,
     submission,
+    apps,
     viewer,
   };
 }

@@ -14,43 +14,38 @@ interface InternalObjectsDeps {
   bytes: Pick<ObjectBytes, 'placeWritten' | 'takeBack' | 'readWhole'>;
 }
 
+const INTERNAL = { visibility: 'internal', is_utf8: false, expires_at: null } as const;
+export type NewFile = Omit<NewObject, keyof typeof INTERNAL | 'store' | 'created_at'>;
+
 export class InternalObjects {
   constructor(private readonly deps: InternalObjectsDeps) {}
 
   /**
-   * Makes an object of bytes that are whole and durable on the disk under their id, and stores them; `within`
-   * runs in the same transaction. Throws what that does, and AppError `unavailable` where the store is away;
-   * then the bytes stay where they were.
+   * Makes objects of bytes that are whole and durable on the disk under their ids, and stores them; `within` runs in the
+   * same transaction. Throws what that does, and AppError `unavailable` where the store is away; then the bytes stay
+   * where they were.
    */
-  async keep(
-    file: Omit<NewObject, 'store' | 'visibility' | 'is_utf8' | 'expires_at' | 'created_at'>,
-    within: (tx: Tx) => void,
-  ): Promise<void> {
+  async keep(files: readonly NewFile[], within: (tx: Tx) => void): Promise<void> {
     const { clock, database, blobs, bytes } = this.deps;
-    const { public_id } = file;
-    const store = await bytes.placeWritten(file);
-    const row = {
-      ...file,
-      store,
-      visibility: 'internal' as const,
-      is_utf8: false,
-      expires_at: null,
-      created_at: clock.now(),
-    };
+    const created_at = clock.now();
+    const rows: NewObject[] = [];
     try {
+      for (const file of files)
+        rows.push({ ...file, ...INTERNAL, store: await bytes.placeWritten(file), created_at });
       await database.write((tx) => {
         // No sweep can come between this look and the row.
-        const is_there = store === 'local' ? blobs.has(public_id) : !isNoted(tx, public_id);
-        if (!is_there)
+        const isThere = ({ store, public_id }: NewObject): boolean =>
+          store === 'local' ? blobs.has(public_id) : !isNoted(tx, public_id);
+        if (!rows.every(isThere))
           throw new AppError('unavailable', 'It took too long. Try again.', { retry_after_s: 1 });
-        insertObject(tx, row);
+        for (const row of rows) insertObject(tx, row);
         within(tx);
       });
     } catch (error) {
-      if (store !== 'local') await bytes.takeBack(row);
+      for (const row of rows) if (row.store !== 'local') await bytes.takeBack(row);
       throw error;
     }
-    if (store !== 'local') await blobs.remove(public_id);
+    for (const { store, public_id } of rows) if (store !== 'local') await blobs.remove(public_id);
   }
 
   find(read: Tx, public_id: string): ObjectRow | null {

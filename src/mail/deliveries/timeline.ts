@@ -176,6 +176,8 @@ function tellAcceptance({ email, key, project }: EmailFacts): string {
     confirmation: 'to confirm a sign-up',
     test: 'as a test of a sequence step or of a broadcast',
     smtp: 'by SMTP',
+    resend: "by Resend's API",
+    mailgun: "by Mailgun's API",
   };
   const by_key =
     email.api_key_id === null

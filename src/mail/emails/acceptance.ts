@@ -242,6 +242,7 @@ export function rowOf(
     scheduled_at,
     queued_at: scheduled_at === null ? now_ms : null,
     due_at: job_id === null ? AT_ONCE : null,
+    call_id: email.call_id ?? null,
   };
 }
 

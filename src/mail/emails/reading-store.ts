@@ -32,23 +32,24 @@ export function noteReading(
 /** Notes that a person answered a mail, where nobody did before. */
 export const noteReply = noteFirst('replied_at');
 
-/** RFC 5321: a message that came by SMTP went to so many at most, each a mail of its own. */
+/** A message that came whole went to so many at most, each a mail of its own. */
 const MAX_OF_ONE_MESSAGE = 50;
 
-const cameBySmtp = rawAll<EmailRow, [message_id: string, limit: number]>(
-  `SELECT * FROM emails INDEXED BY emails_by_message_id WHERE source = 'smtp' AND message_id = +? ORDER BY id LIMIT +?`,
+const cameWhole = rawAll<EmailRow, [message_id: string, limit: number]>(
+  `SELECT * FROM emails INDEXED BY emails_by_message_id 
+   WHERE source IN ('smtp', 'resend', 'mailgun') AND message_id = +? ORDER BY id LIMIT +?`,
   emails,
 );
 
 /**
- * Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of
+ * Mails that have a Message-ID: several where one message came whole for several recipients, the first of
  * them first.
  */
 export function listByMessageId(read: Tx, message_id: string): EmailRow[] {
   const id = /^<([0-9a-z]{26})@/i.exec(message_id)?.[1]?.toUpperCase();
   const own = id === undefined ? undefined : read.select().from(emails).where(eq(emails.id, id)).get();
   if (own?.message_id.toLowerCase() === message_id.toLowerCase()) return [own];
-  return cameBySmtp(read, message_id, MAX_OF_ONE_MESSAGE);
+  return cameWhole(read, message_id, MAX_OF_ONE_MESSAGE);
 }
 
 const newestTo = rawAll<{ id: string }, [number, string, string | null, number]>(`

@@ -35,6 +35,9 @@ export function isBulk(source: EmailSource): boolean {
   return BULK_SOURCES.some((bulk) => bulk === source);
 }
 
+/** Mail whose message came whole, and is sent as it came; but what has a `merge` is rendered. */
+export const WHOLE_SOURCES: readonly EmailSource[] = ['smtp', 'resend', 'mailgun'];
+
 /** An attachment as it was at acceptance; its object may be gone by now. */
 export interface AttachmentRecord {
   public_id: string;
@@ -251,7 +254,11 @@ export const emailContent = named(
         size_bytes: t.Integer(),
       }),
     ),
-    size_bytes: nullable(t.Integer({ description: 'Of the whole message, where that came by SMTP.' })),
+    size_bytes: nullable(
+      t.Integer({
+        description: 'Of the whole message, where that came by SMTP, or by the API of Resend or Mailgun.',
+      }),
+    ),
   }),
 );
 export type EmailContent = Static<typeof emailContent>;

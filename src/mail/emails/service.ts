@@ -54,6 +54,7 @@ import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts'
 
 export { type Accepted, wishesOf } from './acceptance.ts';
 export type { AcceptBulk } from './bulk.ts';
+export type { AttachmentSource } from './checking.ts';
 export { type EmailState, isPinned } from './life-store.ts';
 export { listFailedAfter, presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';

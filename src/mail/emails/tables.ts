@@ -10,6 +10,8 @@ export const EMAIL_SOURCES = [
   'confirmation',
   'test',
   'smtp',
+  'resend',
+  'mailgun',
 ] as const;
 export type EmailSource = (typeof EMAIL_SOURCES)[number];
 export const EMAIL_STATUSES = [
@@ -85,6 +87,7 @@ export const emails = sqliteTable('emails', {
   choice: text(),
   tls: text(),
   is_captured: integer({ mode: 'boolean' }).notNull(),
+  call_id: text(),
 });
 export type EmailRow = typeof emails.$inferSelect;
 

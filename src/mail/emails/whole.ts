@@ -1,7 +1,7 @@
 /** Messages that came whole: where the bytes of one are, and what it says. */
 import { AppError } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import type { EmailContent } from './schemas.ts';
+import { type EmailContent, WHOLE_SOURCES } from './schemas.ts';
 import { findMessage } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
@@ -31,10 +31,10 @@ export interface WholeDeps {
 /** Null for mail that came otherwise. Throws AppError `not_found` where the bytes are no longer kept. */
 export function findWhole(
   tx: Tx,
-  email: Pick<EmailRow, 'id' | 'source'>,
+  email: Pick<EmailRow, 'id' | 'source' | 'merge'>,
   { internal_objects }: Pick<WholeDeps, 'internal_objects'>,
 ): WholeRef | null {
-  if (email.source !== 'smtp') return null;
+  if (!WHOLE_SOURCES.includes(email.source) || email.merge !== null) return null;
   const message = findMessage(tx, email.id);
   const found = message === null ? null : internal_objects.find(tx, message);
   if (!found) throw new AppError('not_found', 'The message of the email is no longer kept.');

@@ -10,9 +10,9 @@ import { newId } from '../../platform/host/ids.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
 import type { Turns } from '../../platform/host/turns.ts';
 import { oneLine, parseAddress } from '../../platform/mail/address.ts';
-import { BrokenMessage, type Field, fieldValue, soleAddress } from './header-section.ts';
+import { BrokenMessage, type Field, fieldValue, soleAddress } from '../header-section.ts';
+import { MessageReader } from '../message-reading.ts';
 import { type Answer, type Question, Refusal, type Reply, type Submitted } from './protocol.ts';
-import { MessageReader } from './reading.ts';
 
 /** What is read at once, so that no other client waits long: lines of no character take the longest. */
 const PIECE_BYTES = 16 * 1024;

@@ -4,7 +4,7 @@ import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config, SmtpSettings } from '../../config.ts';
 import { AppError, errorCodeOf, forbidden, messageOf } from '../../errors.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
@@ -16,6 +16,7 @@ import { hashRequest, type Idempotency } from '../../platform/http/idempotency.t
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
 import { isPlainObject, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import type { Emails, NewEmail } from '../emails/service.ts';
+import { type MessageStore, messageFile, requireSender, WRONG_SENDER } from '../whole-messages.ts';
 import { describeCertificate, readPair } from './certificate.ts';
 import {
   type Answer,
@@ -29,29 +30,11 @@ import {
 } from './protocol.ts';
 import { SubmissionThread } from './thread.ts';
 
-/** Addresses that the refusal of another From names. */
-const SENDERS_NAMED = 5;
-const WRONG_SENDER = 'wrong_sender';
 const NEEDS_NO_ORIGIN =
   'This key is restricted, and by SMTP nobody sends an Origin: it lacks allow_no_origin (satchel key change KEY --allow-no-origin).';
 /** Any name does, and most apps ask for one. */
 const SMTP_USER = 'satchel';
 const EVERYWHERE = ['0.0.0.0', '::'];
-
-/** What submission needs of files/objects. */
-export interface MessageStore {
-  keep(
-    file: {
-      public_id: string;
-      project_id: number;
-      original_filename: string;
-      mime_type: string;
-      size_bytes: number;
-      sha256: string;
-    },
-    within: (tx: Tx) => void,
-  ): Promise<void>;
-}
 
 interface SubmissionDeps {
   config: Config;
@@ -85,8 +68,8 @@ export class Submission {
     if (!smtp) return;
     // With `serve --tls` the pair comes by `use`.
     if (smtp.certificate && !config.tls) this.#pair = readPair(smtp.certificate);
-    const { host, port, tls_port, plain_from, max_bytes } = smtp;
-    const { data_dir, public_url } = config;
+    const { host, port, tls_port, plain_from } = smtp;
+    const { data_dir, public_url, max_message_bytes: max_bytes } = config;
     const name = new URL(public_url).hostname;
     this.#thread = new SubmissionThread(
       { name, host, port, tls_port, plain_from, max_bytes, data_dir, pair: this.#pair, ...times },
@@ -176,12 +159,10 @@ export class Submission {
       const { kept, keep } = claim(hashOf(message));
       if (kept) return { id: isPlainObject(kept.value) ? String(kept.value.id) : '', is_kept: false };
       projects.requireActive(caller.project_id);
-      const senders = emails.sendersOf(caller.project_id, 'smtp').map((sender) => sender.toLowerCase());
-      if (!senders.includes(message.from_email?.toLowerCase() ?? ''))
-        throw this.#senderRefusal(caller.project_id);
+      requireSender(emails, { ...caller, source: 'smtp', from: message.from_email });
       const mails = mailsOf(message, caller);
       let id = '';
-      await internal_objects.keep(fileOf(message, caller), (tx) => {
+      await internal_objects.keep([messageFile(message, caller)], (tx) => {
         // Others had their turn meanwhile.
         this.#callerOf(api_key);
         ownership.refuseChanges();
@@ -210,19 +191,6 @@ export class Submission {
     if (error.code === WRONG_SENDER || error.errors?.from) return { code: 550, text: `5.7.1 ${message}` };
     if (kind === 'invalid' || kind === 'conflict') return { code: 554, text: `5.6.0 ${message}` };
     return { code: 451, text: `4.3.2 ${message}` };
-  }
-
-  /** What the refusal of a From says: what it may be. */
-  #senderRefusal(project_id: number): AppError {
-    const senders = this.deps.emails.sendersOf(project_id, 'smtp');
-    const some = senders.slice(0, SENDERS_NAMED).join(', ');
-    const more = senders.length > SENDERS_NAMED ? ', ...' : '';
-    const which = senders.length === 0 ? 'This project has none.' : `Those are: ${some}${more}.`;
-    return new AppError(
-      'invalid',
-      `From must hold the address of one active mailbox that this key may send from, and nothing else. ${which}`,
-      { code: WRONG_SENDER },
-    );
   }
 }
 
@@ -269,11 +237,6 @@ function mailsOf(message: Submitted, caller: KeyCaller): NewEmail[] {
     scheduled_at: null,
     client: null,
   }));
-}
-
-function fileOf({ id, size_bytes, sha256 }: Submitted, { project_id }: KeyCaller) {
-  const mime_type = 'message/rfc822';
-  return { public_id: id, project_id, original_filename: `${id}.eml`, mime_type, size_bytes, sha256 };
 }
 
 function codeBehind(error: unknown): string | null {

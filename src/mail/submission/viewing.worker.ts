@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import PostalMime, { decodeWords } from 'postal-mime';
 import { serve } from '../../platform/host/threads.ts';
-import { fieldValue } from './header-section.ts';
-import { type Leaf, MessageReader } from './reading.ts';
+import { fieldValue } from '../header-section.ts';
+import { type Leaf, MessageReader } from '../message-reading.ts';
 import type { MessageView } from './service.ts';
 
 /** Decision: what the log shows of a text. */

@@ -13,7 +13,7 @@ import type { Column, Row, Value } from './rows-store.ts';
 
 /** Texts that are ids as this service makes them, by the name of their column. */
 export const IDS: readonly string[] = words(
-  'id public_id object_public_id project_public_id email_id import_id suppression_id job_id last_email_id waits_for',
+  'id public_id object_public_id project_public_id email_id import_id suppression_id job_id last_email_id waits_for call_id',
 );
 
 const isListOf = (isFit: (entry: unknown) => boolean) => (value: unknown) =>
@@ -48,7 +48,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     {
       is: 'an object',
       names: words(`
-      changes content custom draft envelope fields filter headers merge meta metadata payload permissions position result settings utm`),
+      changes content custom draft envelope extra fields filter headers merge meta metadata parties payload permissions position result settings utm`),
       fits: isPlainObject,
     },
     {

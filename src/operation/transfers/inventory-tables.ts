@@ -11,7 +11,7 @@ export const words = (text: string): readonly string[] => text.trim().split(/\s+
 export const GOING = words(`
   api_keys key_origins key_usage idempotent_answers audit_events objects upload_days object_link_keys email_templates email_schedules
   marketing_settings marketing_keys marketing_usage contact_lists contacts contact_tags contact_events contact_confirmations sign_ups_of_left
-  contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs
+  contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs app_calls
   emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
   sequence_mails enrollments sequence_counts broadcasts broadcast_variants broadcast_recipients broadcast_counts broadcast_hours broadcast_links
   vault_services vault_environments vault_values vault_reveals webhooks`);

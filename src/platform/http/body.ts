@@ -93,17 +93,21 @@ function refuseManyFields(raw: Uint8Array, type: string): void {
 
 /** A JSON object; an empty body counts as `{}`. Throws AppError `invalid` for anything else. */
 export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
+  const value = parseJson(raw);
+  if (!isPlainObject(value)) throw invalid({ _: ['The body must be a JSON object.'] });
+  return value;
+}
+
+/** As `parseJsonObject`, for any value. */
+export function parseJson(raw: Uint8Array): unknown {
   // Checked before it is parsed: parsing a hostile body takes more than linear time.
   refuseSprawling(raw);
-  let value: unknown;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(raw);
-    value = text.trim() === '' ? {} : JSON.parse(text);
+    return text.trim() === '' ? {} : JSON.parse(text);
   } catch {
     throw invalid({ _: ['The body is not valid JSON (UTF-8).'] });
   }
-  if (!isPlainObject(value)) throw invalid({ _: ['The body must be a JSON object.'] });
-  return value;
 }
 
 const QUOTE = 0x22;

@@ -37,7 +37,7 @@ const OWN_HEADERS = new Set(
 );
 
 /** A line of a folded header holds one: RFC 2047 allows 75 with what surrounds it. */
-const ENCODED_WORD_CHARS = 52;
+export const ENCODED_WORD_CHARS = 52;
 /** Of quoted-printable and base64 (RFC 2045 6.7, 6.8). */
 const ENCODED_LINE_CHARS = 76;
 
@@ -239,7 +239,7 @@ export function keepLookalikes(root: MimeNode, { subject, from, to }: MailHead):
  * The type of an attached file's part. Mail takes composite types apart and forbids encoding them (RFC 2045
  * 6.4), so such a file travels as bytes; its name tells what it is.
  */
-function partTypeOf(mime_type: string): string {
+export function partTypeOf(mime_type: string): string {
   return /^(multipart|message)\//i.test(mime_type) ? 'application/octet-stream' : mime_type;
 }
 
@@ -256,7 +256,7 @@ export function toAddress(mailbox: { address: string; name: string | null }): {
 }
 
 /** Opens the file at the first read, so that of many attachments one is open at a time. */
-function lazyFile(path: string): Readable {
+export function lazyFile(path: string): Readable {
   return Readable.from(
     (async function* () {
       yield* createReadStream(path);

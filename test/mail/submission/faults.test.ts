@@ -152,11 +152,11 @@ test('a mailbox that is paused, and a file that is gone, before the mail is in t
       .get();
   for (const [meanwhile, reply] of [
     [() => setStatus('paused'), '550 5.7.1 '],
-    [({ public_id }: { public_id: string }) => blobs.remove(public_id), '451 4.3.2 '],
+    [(public_id: string) => blobs.remove(public_id), '451 4.3.2 '],
   ] as const) {
-    internal_objects.keep = async (file, within) => {
-      await meanwhile(file);
-      await keep(file, within);
+    internal_objects.keep = async (files, within) => {
+      await meanwhile(files[0]?.public_id ?? '');
+      await keep(files, within);
     };
     expect(await handIn(client, message)).toStartWith(reply);
     expect([count(), storedFiles(on.app.data_dir)]).toEqual([{ n: 0 }, []]);

@@ -1,8 +1,8 @@
 /** What of the bytes behind DATA is the message, and what of a message is kept, however a network cuts them into pieces. */
 import { expect, test } from 'bun:test';
-import { BrokenMessage } from '../../../src/mail/submission/header-section.ts';
+import { BrokenMessage } from '../../../src/mail/header-section.ts';
+import { MessageReader } from '../../../src/mail/message-reading.ts';
 import { SubmissionParser } from '../../../src/mail/submission/parser.ts';
-import { MessageReader } from '../../../src/mail/submission/reading.ts';
 import { createRandom, makeText } from './random-text.ts';
 
 const SEED = 20_261_127;

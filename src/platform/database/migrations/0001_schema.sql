@@ -609,7 +609,7 @@ CREATE TABLE emails ( -- EmailRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   job_id TEXT,
   api_key_id INTEGER,
-  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test', 'smtp')), -- EmailSource
+  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test', 'smtp', 'resend', 'mailgun')), -- EmailSource
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)),
   status TEXT NOT NULL CHECK (status IN ( -- EmailStatus
     'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'unknown',
@@ -657,7 +657,8 @@ CREATE TABLE emails ( -- EmailRow
   began_at INTEGER, -- when its first attempt began, which has no row of its own where the relay just took the mail
   choice TEXT,      -- of that attempt: why its mailbox; null for bulk mail, where all mails of a piece share it
   tls TEXT,         -- of that attempt
-  is_captured INTEGER NOT NULL DEFAULT 0 CHECK (is_captured IN (0, 1)) -- kept here in place of being sent
+  is_captured INTEGER NOT NULL DEFAULT 0 CHECK (is_captured IN (0, 1)), -- kept here in place of being sent
+  call_id TEXT -- of app_calls; null for mail that came otherwise
 ) STRICT;
 CREATE INDEX emails_by_project ON emails (project_id, id);
 CREATE INDEX emails_by_status ON emails (project_id, status, id);
@@ -668,7 +669,8 @@ CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE templ
 -- The queue of bulk mail, which is empty but for what waits: of a mailbox and a project, longest due first.
 CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE due_at IS NOT NULL;
 -- Replies name a mail by its Message-ID, in which the other mails have their id.
-CREATE INDEX emails_by_message_id ON emails (message_id) WHERE source = 'smtp';
+CREATE INDEX emails_by_message_id ON emails (message_id) WHERE source IN ('smtp', 'resend', 'mailgun');
+CREATE INDEX emails_by_call ON emails (call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'unknown');
 -- What waits for somebody in a project; so are the other indexes of what is braked or disabled.
 CREATE INDEX emails_failed_of_project ON emails (project_id, status, failed_at) WHERE status IN ('failed', 'unknown') AND is_test = 0;
@@ -729,7 +731,7 @@ CREATE TABLE email_bodies (
   email_id TEXT PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   body_html TEXT,
   body_text TEXT,
-  message TEXT -- of a mail that came by SMTP: the object that has its bytes, one for all recipients; it has no bodies here
+  message TEXT -- of a mail that came whole: the object that has its bytes, one for all recipients; it has no bodies here
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX email_bodies_by_message ON email_bodies (message) WHERE message IS NOT NULL;
 -- A message goes with the last mail that needs it.
@@ -760,6 +762,29 @@ CREATE TABLE email_hours (
 ) STRICT, WITHOUT ROWID;
 -- The overview reads the last day of all projects, of the month that is kept; a sweep takes what is older.
 CREATE INDEX email_hours_by_hour ON email_hours (hour);
+
+-- --- mail: apps -----------------------------------------------------------------------------------------------------
+
+-- One call of an app that speaks another product's API: what its mails, one for each recipient, don't say themselves.
+CREATE TABLE app_calls ( -- AppCallRow
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  source TEXT NOT NULL CHECK (source IN ('resend', 'mailgun')), -- AppSource
+  parties TEXT NOT NULL, -- JSON Parties; as they were sent, and gone once one of them was forgotten
+  extra TEXT NOT NULL, -- JSON Record<string, unknown>; what else it said that answers repeat, such as its tags
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX app_calls_by_project ON app_calls (project_id, id);
+-- It goes with the last of its mails.
+CREATE TRIGGER emails_call_gone AFTER DELETE ON emails
+WHEN OLD.call_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM emails WHERE call_id = OLD.call_id) BEGIN
+  DELETE FROM app_calls WHERE id = OLD.call_id;
+END;
+-- A recipient is forgotten.
+CREATE TRIGGER emails_call_emptied AFTER UPDATE OF to_email ON emails
+WHEN NEW.call_id IS NOT NULL AND NEW.to_email = '' BEGIN
+  UPDATE app_calls SET parties = '{}' WHERE id = NEW.call_id;
+END;
 
 -- --- mail: deliveries ----------------------------------------------------------------------------------------------
 

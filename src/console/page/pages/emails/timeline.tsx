@@ -29,6 +29,8 @@ const SOURCES: Readonly<Record<EmailStory['source'], string>> = {
   confirmation: 'Accepted, to confirm a sign-up',
   test: 'Accepted as a test of a sequence step or of a broadcast',
   smtp: 'Accepted by SMTP',
+  resend: "Accepted by Resend's API",
+  mailgun: "Accepted by Mailgun's API",
 };
 
 export function Timeline({ email }: { email: EmailStory }) {

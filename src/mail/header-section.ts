@@ -1,6 +1,6 @@
 /** A section of header fields, of a message or of a part: what it must be, and what is read from it. */
 
-import { parseAddress } from '../../platform/mail/address.ts';
+import { parseAddress } from '../platform/mail/address.ts';
 
 /** Decision: header fields of one section, that of the message or of a part. */
 const SMTP_HEADER_FIELDS = 1_000;

@@ -1,0 +1,272 @@
+/**
+ * Mail of apps that speak another product's API: a request is read, and made messages of, in a thread; each message is kept
+ * once, and each of its recipients is a mail of the log.
+ */
+import type { Projects } from '../../access/projects/service.ts';
+import type { Config } from '../../config.ts';
+import { AppError } from '../../errors.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { readSmallBody } from '../../platform/http/body.ts';
+import type { KeyCaller } from '../../platform/http/callers.ts';
+import type { Idempotency } from '../../platform/http/idempotency.ts';
+import type { RateLimiter } from '../../platform/http/rate-limit.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import type { AttachmentSource, Emails, NewEmail } from '../emails/service.ts';
+import { type MessageStore, messageFile, requireSender } from '../whole-messages.ts';
+import type { Made, Piece } from './composing.ts';
+import type { Composed, StoredFile } from './schemas.ts';
+import { findCall, insertCall } from './store.ts';
+import type { AppSource } from './tables.ts';
+
+/** Requests of at most so many bytes have a thread to themselves: none of them waits for a large one. */
+const SMALL_BYTES = 256 * 1024;
+/** Decision: processor time for the messages of one request. */
+const MAKE_MS = 5_000;
+export const INVALID_ATTACHMENT = 'invalid_attachment';
+/** The refusal of a limit of the day, of the key or of a mailbox. */
+export const DAILY_LIMIT = 'daily_limit';
+
+export interface AppsDeps {
+  config: Pick<Config, 'data_dir' | 'max_message_bytes' | 'public_url'>;
+  clock: Clock;
+  database: Database;
+  limiter: RateLimiter;
+  idempotency: Idempotency;
+  projects: Pick<Projects, 'requireActive'>;
+  emails: Pick<Emails, 'acceptAll' | 'sendersOf'>;
+  blobs: Pick<BlobStore, 'remove'>;
+  internal_objects: MessageStore;
+  objects: Pick<AttachmentSource, 'findMany'> & {
+    withFiles<T>(
+      files: readonly { public_id: string; size_bytes: number }[],
+      work: (paths: ReadonlyMap<string, string>) => Promise<T>,
+    ): Promise<T>;
+  };
+}
+
+/** A request to send. */
+export interface AppRequest {
+  source: AppSource;
+  path: string;
+  request: Request;
+  caller: KeyCaller;
+  idempotency_key: string | null;
+  /** Throws where the caller has lost access meanwhile. */
+  acceptAgain(): KeyCaller;
+}
+
+export class Apps {
+  readonly #small = newThread();
+  readonly #large = newThread();
+
+  constructor(private readonly deps: AppsDeps) {}
+
+  /**
+   * Takes a request to send: all of its messages or none, each recipient of which is a mail. Returns the id of each
+   * message's first mail. Throws AppError `too_large`, `invalid` with the code of what is wrong, `rate_limited`,
+   * `conflict` for an Idempotency-Key of another request, and what accepting a mail throws.
+   */
+  take(asked: AppRequest): Promise<string[]> {
+    const { limiter } = this.deps;
+    const length = asked.request.headers.get('content-length');
+    const is_small = length !== null && Number(length) <= SMALL_BYTES;
+    const work = () => this.#take(asked, is_small ? this.#small : this.#large);
+    // Bodies are held in memory.
+    return is_small ? work() : limiter.atOnce(`key:${asked.caller.key_id}`, work);
+  }
+
+  async #take(asked: AppRequest, thread: ComposingThread): Promise<string[]> {
+    const { config, clock, projects, blobs } = this.deps;
+    const { source, path, request } = asked;
+    const body = await readSmallBody(request, config.max_message_bytes);
+    const caller = asked.acceptAgain();
+    projects.requireActive(caller.project_id);
+    const content_type = request.headers.get('content-type') ?? '';
+    const piece = { source, path, content_type, body, now_ms: clock.now(), objects: null };
+    const { messages, hash } = await this.#compose(piece, caller.project_id, thread);
+    try {
+      const { ids, is_kept } = await this.#keep(asked, { messages, hash });
+      if (!is_kept) await removeAll(blobs, messages);
+      return ids;
+    } catch (error) {
+      await removeAll(blobs, messages);
+      throw error;
+    }
+  }
+
+  async #compose(
+    piece: Piece,
+    project_id: number,
+    thread: ComposingThread,
+  ): Promise<{ hash: string; messages: Composed[] }> {
+    const made = await this.#make(piece, thread);
+    if (!('wanted' in made)) return made;
+    const objects = this.#find(project_id, made.wanted);
+    const again = await this.deps.objects.withFiles(
+      objects.map(({ object }) => object),
+      (paths) =>
+        this.#make({ ...piece, objects: filesOf(objects, paths) }, objects.length > 0 ? this.#large : thread),
+    );
+    if ('wanted' in again) throw new AppError('internal', 'The objects that a message wants were not taken.');
+    return again;
+  }
+
+  /** Throws AppError `invalid` with the code of what is wrong. */
+  async #make(piece: Piece, thread: ComposingThread): Promise<Exclude<Made, { refusal: unknown }>> {
+    const { data_dir } = this.deps.config;
+    const made = await thread.do({ data_dir, piece }).catch((error: unknown) => {
+      if (!(error instanceof PieceFailed)) throw error;
+      throw new AppError('invalid', `The message could not be made: ${error.message}`, { cause: error });
+    });
+    if ('refusal' in made) throw new AppError('invalid', made.refusal.message, { code: made.refusal.code });
+    return made;
+  }
+
+  /** The objects of the project that a request names by their id or their URL. */
+  #find(project_id: number, named: readonly string[]) {
+    const { config, database, objects } = this.deps;
+    const idOf = (name: string): string =>
+      name.replace(`${config.public_url}/api/v1/objects/`, '').toUpperCase();
+    const found = objects.findMany(database.read, project_id, named.map(idOf));
+    const all = named.map((name) => {
+      const object = found.find(({ public_id }) => public_id === idOf(name));
+      if (!object)
+        throw attachmentRefused(
+          `An attachment's path must be the URL or the id of a stored object of this project, such as ${config.public_url}/api/v1/objects/ID: nothing else is fetched.`,
+        );
+      return { name, object };
+    });
+    const most = config.max_message_bytes;
+    if (found.reduce((sum, { size_bytes }) => sum + size_bytes, 0) > most)
+      throw attachmentRefused(`Attachments may have ${most} bytes at most, all together.`);
+    return all;
+  }
+
+  #keep(
+    { source, caller, idempotency_key: key, acceptAgain }: AppRequest,
+    { messages, hash }: { messages: Composed[]; hash: string },
+  ): Promise<{ ids: string[]; is_kept: boolean }> {
+    const { idempotency, emails, internal_objects } = this.deps;
+    const { project_id } = caller;
+    const request = { project_id, caller: `key:${caller.key_id}`, key, acceptAgain };
+    return idempotency.run(request, async (claim) => {
+      const { kept, keep } = claim(hash);
+      if (kept) return { ids: idsOf(kept.value), is_kept: false };
+      for (const { from } of messages) requireSender(emails, { project_id, source, from: from.address });
+      let ids: string[] = [];
+      await internal_objects.keep(
+        messages.map((message) => messageFile(message, caller)),
+        (tx) => {
+          ids = this.#accept(tx, messages, { source, caller });
+          keep(tx, { status: 200, value: { ids } });
+        },
+      );
+      return { ids, is_kept: true };
+    });
+  }
+
+  #accept(tx: Tx, messages: readonly Composed[], by: { source: AppSource; caller: KeyCaller }): string[] {
+    const created_at = this.deps.clock.now();
+    const { project_id } = by.caller;
+    for (const { id, parties, extra } of messages)
+      insertCall(tx, { id, project_id, source: by.source, parties, extra, created_at });
+    const mails = messages.map((message) => mailsOf(message, by));
+    const accepted = this.#acceptAll(tx, mails.flat());
+    let first = 0;
+    return mails.map(({ length }) => {
+      first += length;
+      return accepted[first - length]?.id ?? '';
+    });
+  }
+
+  #acceptAll(tx: Tx, mails: readonly NewEmail[]) {
+    try {
+      return this.deps.emails.acceptAll(tx, mails, (_index, work) => work());
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== 'rate_limited') throw error;
+      const { retry_after_s } = error;
+      throw new AppError('rate_limited', error.message, {
+        code: DAILY_LIMIT,
+        ...(retry_after_s === undefined ? {} : { retry_after_s }),
+      });
+    }
+  }
+
+  /** What was sent in the call that a mail came with; null for other mail. */
+  callOf({ call_id }: { call_id: string | null }) {
+    return call_id === null ? null : findCall(this.deps.database.read, call_id);
+  }
+
+  stop(): void {
+    this.#small.stop();
+    this.#large.stop();
+  }
+}
+
+type ComposingThread = ReturnType<typeof newThread>;
+
+function newThread() {
+  return new BoundedThread<{ data_dir: string; piece: Piece }, Made>({
+    startWorker: () => new Worker(new URL('./apps.worker.ts', import.meta.url)),
+    cpu_ms: MAKE_MS,
+  });
+}
+
+function attachmentRefused(message: string): AppError {
+  return new AppError('invalid', message, { code: INVALID_ATTACHMENT });
+}
+
+function filesOf(
+  objects: readonly {
+    name: string;
+    object: { public_id: string; original_filename: string; mime_type: string; size_bytes: number };
+  }[],
+  paths: ReadonlyMap<string, string>,
+): Record<string, StoredFile> {
+  return Object.fromEntries(
+    objects.map(({ name, object: { public_id, original_filename: filename, mime_type, size_bytes } }) => [
+      name,
+      { path: paths.get(public_id) ?? '', filename, mime_type, size_bytes },
+    ]),
+  );
+}
+
+async function removeAll(blobs: AppsDeps['blobs'], messages: readonly Composed[]): Promise<void> {
+  for (const { id } of messages) await blobs.remove(id);
+}
+
+function idsOf(value: unknown): string[] {
+  const ids = isPlainObject(value) && Array.isArray(value.ids) ? value.ids : [];
+  return ids.map(String);
+}
+
+/** The mails that a message makes, one for each recipient. */
+function mailsOf(
+  { id, message_id, recipients, from, reply_to, subject, scheduled_at }: Composed,
+  { source, caller }: { source: AppSource; caller: KeyCaller },
+): NewEmail[] {
+  return recipients.map((to) => ({
+    project_id: caller.project_id,
+    api_key_id: caller.key_id,
+    is_test: caller.is_test,
+    source,
+    to: to.address,
+    to_name: to.name,
+    cc: [],
+    bcc: [],
+    reply_to: reply_to[0]?.address ?? null,
+    from_name: from.name,
+    subject,
+    content: { whole: { object_id: id, message_id } },
+    template: null,
+    domain: null,
+    from: from.address,
+    attachments: [],
+    scheduled_at,
+    client: null,
+    call_id: id,
+  }));
+}
