@@ -1,6 +1,6 @@
 /** A newsletter to 20,000: how fast it leaves, what each mail costs, and what others notice of it. */
 import { startDnsServer } from '../../test/support/dns-server.ts';
-import { startSink } from './emails.ts';
+import { startSink, waitFor } from './emails.ts';
 import {
   latencies,
   memoryMib,
@@ -13,8 +13,10 @@ import {
   request,
   row,
 } from './harness.ts';
+import { againstListmonk, startListmonk } from './listmonk.ts';
 import {
   DOMAIN,
+  HTML,
   LIMIT_MS,
   STEP_MAILS as MAILS,
   sendByPool,
@@ -55,6 +57,7 @@ export async function measureBroadcasts(): Promise<Row[]> {
       reported('p99 of a list meanwhile', ms(unsigned.p99_ms), '< 10 ms', unsigned.p99_ms < 10),
       reported('a password reset meanwhile', ms(unsigned.reset_ms), '< 1000 ms', unsigned.reset_ms < 1_000),
       reported('memory it took', `${unsigned.grown_mib.toFixed(0)} MiB`),
+      ...(await sendInTurn(dns)),
     ];
   } finally {
     await dns.stop();
@@ -95,6 +98,47 @@ async function send(dns: Awaited<ReturnType<typeof startDnsServer>>, is_signed: 
   };
   await Promise.all([satchel.stop(), sink.stop()]);
   return campaign;
+}
+
+/** The same newsletter as a campaign of listmonk, which signs nothing: its links tell of clicks, and it of having been read. */
+const CAMPAIGN = {
+  subject: 'Hello {{ .Subscriber.FirstName }}',
+  body: HTML.replace('{{first_name}}', '{{ .Subscriber.FirstName }}').replaceAll(
+    /href="([^"]+)"/g,
+    'href="{{ TrackLink "$1" }}"',
+  ),
+  altbody: 'Look at https://shop.example.com/look',
+};
+
+/** Newsletters and campaigns to one relay, from the first mail to the last: listmonk looks for campaigns each 5 s. */
+async function sendInTurn(dns: Awaited<ReturnType<typeof startDnsServer>>): Promise<Row[]> {
+  const sink = await startSink();
+  const listmonk = await startListmonk(sink.port);
+  if (!listmonk) {
+    await sink.stop();
+    return [];
+  }
+  const { list: theirs } = await listmonk.importPeople(MAILS);
+  const relay = `smtp://127.0.0.1:${sink.port}?dkim=off`;
+  const { satchel, call, list } = await start(dns, { relay, contacts: MAILS });
+  const through = (send: () => Promise<void>) => async (): Promise<number> => {
+    await sink.reset();
+    await send();
+    const { first_ms, last_ms } = await waitFor(sink, MAILS);
+    return MAILS / ((last_ms - first_ms) / 1_000);
+  };
+  const rows = await againstListmonk(
+    listmonk,
+    { of: 'a newsletter to 20,000, without DKIM,', each: 'mail of it', count: MAILS, pid: satchel.pid },
+    through(async () => {
+      const { id } = await call('POST', '/email-broadcasts', { name: 'bench', list, template: 'hello' });
+      await call('POST', `/email-broadcasts/${id}/send`);
+      await waitUntil(async () => (await call('GET', `/email-broadcasts/${id}`)).status === 'sent');
+    }),
+    through(() => listmonk.send(theirs, CAMPAIGN)),
+  );
+  await Promise.all([satchel.stop(), listmonk.stop(), sink.stop()]);
+  return rows;
 }
 
 async function resetPassword(

@@ -20,6 +20,7 @@ import {
   scratchDir,
   startSatchel,
 } from './harness.ts';
+import { againstListmonk, startListmonk } from './listmonk.ts';
 
 const IMPORTED = 100_000;
 const FEW = 10_000;
@@ -38,7 +39,7 @@ interface Bench {
 
 /** Imports, with their memory and what other requests notice of them. */
 export function measureImports(): Promise<Row[]> {
-  return besideDns(importRowsOfAllSizes);
+  return besideDns(async (dns) => [...(await importRowsOfAllSizes(dns)), ...(await importInTurn(dns))]);
 }
 
 /** Pages of large lists, and sign-ups. */
@@ -127,6 +128,26 @@ async function importRowsOfAllSizes(dns: DnsServer): Promise<Row[]> {
     ),
     reported('p99 of a list during an import', `${ms(p99)} (idle ${ms(idle)})`, '< 10 ms', p99 < 10),
   ];
+}
+
+/** The same people to new lists of Satchel and listmonk. */
+async function importInTurn(dns: DnsServer): Promise<Row[]> {
+  const listmonk = await startListmonk(0);
+  if (!listmonk) return [];
+  const bench = await start(dns);
+  const rows = await againstListmonk(
+    listmonk,
+    {
+      of: `CSV import of ${IMPORTED.toLocaleString('en')} rows`,
+      each: 'of them',
+      count: IMPORTED,
+      pid: bench.satchel.pid,
+    },
+    () => importRows(bench, IMPORTED),
+    async () => (await listmonk.importPeople(IMPORTED)).speed,
+  );
+  await Promise.all([bench.satchel.stop(), listmonk.stop()]);
+  return rows;
 }
 
 /** Rows a second from the answer to its end. */

@@ -1,5 +1,5 @@
 /** What every benchmark uses: a compiled Satchel on a scratch directory, baselines in processes of their own, a load, medians. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
@@ -9,6 +9,8 @@ const REPEATS = 3;
 const CONCURRENCY = 32;
 /** A request that takes this long hangs: the benchmark must say so instead of waiting with it. */
 const REQUEST_LIMIT_MS = 20_000;
+/** How long a program may take until it answers. */
+const START_LIMIT_MS = 30_000;
 /** Satchel lets mails in hand finish before it ends. */
 const STOP_LIMIT_MS = 60_000;
 /** What a group may take in all. */
@@ -120,11 +122,16 @@ export async function spawnListening(
 }
 
 /** A process that nobody listens to. */
-export function spawnQuiet(command: string[], env: Record<string, string> = {}): { stop(): Promise<void> } {
+export function spawnQuiet(
+  command: string[],
+  env: Record<string, string> = {},
+  cwd = process.cwd(),
+): { pid: number; stop(): Promise<void> } {
   const all = { ...process.env, ...env };
-  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore', env: all });
+  const child = Bun.spawn(command, { cwd, stdin: 'ignore', stdout: 'ignore', stderr: 'ignore', env: all });
   processes.add(child);
   return {
+    pid: child.pid,
     async stop() {
       child.kill('SIGTERM');
       await within(STOP_LIMIT_MS, `the end of ${command.join(' ')}`, child.exited);
@@ -250,6 +257,28 @@ export async function latencies(
   return taken;
 }
 
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
+}
+
+/** Resolves once `ask` answers; it may refuse and throw until then. */
+export async function untilUp(what: string, ask: () => Promise<boolean>): Promise<void> {
+  const give_up_at = Date.now() + START_LIMIT_MS;
+  while (!(await ask().catch(() => false))) {
+    if (Date.now() > give_up_at) throw new Error(`${what} does not answer`);
+    await Bun.sleep(50);
+  }
+}
+
+/** Says in a line what is not measured against, and why. */
+export function leftOut(what: string, why: string): null {
+  process.stderr.write(`left out: ${what}, as ${why}\n`);
+  return null;
+}
+
 /** A line of /proc/PID/status in MiB, such as VmHWM (peak) or VmRSS (now). */
 export function memoryMib(pid: number, line: 'VmHWM' | 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -261,9 +290,24 @@ const TICK_MS = 10;
 
 /** User and system time of a process so far; proc(5), fields 14 and 15 of /proc/PID/stat. */
 export function processorMs(pid: number): number {
+  const [user = 0, system = 0] = timesOf(pid);
+  return user + system;
+}
+
+/** The same with its children's, also of those who have ended: who ends meanwhile is among these. */
+export function familyProcessorMs(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  const running = children.map((child) => (existsSync(`/proc/${child}`) ? processorMs(Number(child)) : 0));
+  return [...running, ...timesOf(pid)].reduce((sum, each) => sum + each, 0);
+}
+
+/** User and system time, and both of the children who have ended: fields 14 to 17. */
+function timesOf(pid: number): number[] {
   const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const fields = after.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  return after
+    .split(' ')
+    .slice(11, 15)
+    .map((ticks) => Number(ticks) * TICK_MS);
 }
 
 export const rate = (value: number): string => `${Math.round(value)}/s`;

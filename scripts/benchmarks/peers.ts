@@ -1,14 +1,13 @@
 /**
- * Uploads and downloads against PocketBase, which syncs no file, and MinIO, which does. Go builds them from its module
- * proxy; where they can't be had there are no rows.
+ * Uploads and downloads against PocketBase, which syncs no file, and MinIO, which does. Where Go can't
+ * build them there are no rows.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { AwsClient } from 'aws4fetch';
+import { builtByGo } from './go-programs.ts';
 import {
   compare,
+  freePort,
   latencies,
   load,
   makeKey,
@@ -21,16 +20,9 @@ import {
   scratchDir,
   spawnQuiet,
   startSatchel,
-  within,
+  untilUp,
 } from './harness.ts';
 
-const PACKAGES = {
-  base: 'github.com/pocketbase/pocketbase/examples/base@v0.36.0',
-  minio: 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c',
-} as const;
-/** From nothing MinIO takes five minutes of two processors. */
-const BUILD_LIMIT_MS = 10 * 60_000;
-const START_LIMIT_MS = 30_000;
 const UPLOADS = 4_000;
 const LONE_UPLOADS = 400;
 const DOWNLOADS = 10_000;
@@ -127,17 +119,18 @@ async function startOurs(): Promise<FileServer> {
 }
 
 async function startPocketBase(): Promise<FileServer | null> {
-  const path = await built('base');
-  if (path === null) return null;
+  const built = await builtByGo('PocketBase');
+  if (!built) return null;
   const dir = scratchDir();
   const [email, password] = ['bench@example.com', crypto.randomUUID()];
-  await Bun.spawn([path, 'superuser', 'upsert', email, password, '--dir', dir], { stdout: 'ignore' }).exited;
-  const port = await freePort();
+  await Bun.spawn([built.path, 'superuser', 'upsert', email, password, '--dir', dir], { stdout: 'ignore' })
+    .exited;
+  const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   // It would write what it made of the collection beside the directory, for whoever comes next.
   const options = ['--dir', dir, '--automigrate=false'];
-  const { stop } = spawnQuiet([path, 'serve', '--http', `127.0.0.1:${port}`, ...options]);
-  await untilUp(`${url}/api/health`);
+  const { stop } = spawnQuiet([built.path, 'serve', '--http', `127.0.0.1:${port}`, ...options]);
+  await untilUp(url, async () => (await request(`${url}/api/health`)).ok);
   const json = { 'Content-Type': 'application/json' };
   const signed_in = await request(`${url}/api/collections/_superusers/auth-with-password`, {
     method: 'POST',
@@ -170,17 +163,17 @@ async function startPocketBase(): Promise<FileServer | null> {
 }
 
 async function startMinio(): Promise<FileServer | null> {
-  const path = await built('minio');
-  if (path === null) return null;
+  const built = await builtByGo('MinIO');
+  if (!built) return null;
   const secrets = { accessKeyId: 'bench', secretAccessKey: crypto.randomUUID() };
-  const [port, console_port] = [await freePort(), await freePort()];
+  const [port, console_port] = [freePort(), freePort()];
   const at = ['--address', `127.0.0.1:${port}`, '--console-address', `127.0.0.1:${console_port}`];
-  const { stop } = spawnQuiet([path, 'server', scratchDir(), ...at], {
+  const { stop } = spawnQuiet([built.path, 'server', scratchDir(), ...at], {
     MINIO_ROOT_USER: secrets.accessKeyId,
     MINIO_ROOT_PASSWORD: secrets.secretAccessKey,
   });
   const url = `http://127.0.0.1:${port}`;
-  await untilUp(`${url}/minio/health/live`);
+  await untilUp(url, async () => (await request(`${url}/minio/health/live`)).ok);
   const client = new AwsClient({ ...secrets, service: 's3', region: 'us-east-1' });
   const bucket = `${url}/bench`;
   const allowed = { Effect: 'Allow', Principal: '*', Action: ['s3:GetObject', 's3:PutObject'] };
@@ -207,25 +200,6 @@ async function startMinio(): Promise<FileServer | null> {
   };
 }
 
-/** The executable of a peer, which is built once; null where that can't be done. */
-async function built(name: keyof typeof PACKAGES): Promise<string | null> {
-  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'satchel-bench-peers');
-  const path = join(folder, name);
-  if (existsSync(path)) return path;
-  const go = Bun.which('go', { PATH: `${process.env.PATH}:/usr/local/go/bin` });
-  if (go === null) {
-    process.stderr.write(`no Go to build ${PACKAGES[name]} with\n`);
-    return null;
-  }
-  process.stderr.write(`building ${PACKAGES[name]} ...\n`);
-  const env = { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod' };
-  const child = Bun.spawn([go, 'install', PACKAGES[name]], { env, stdout: 'ignore', stderr: 'ignore' });
-  await within(BUILD_LIMIT_MS, `building ${name}`, child.exited);
-  if (child.exitCode === 0) return path;
-  process.stderr.write(`${PACKAGES[name]} could not be built\n`);
-  return null;
-}
-
 function formOf(bytes: Uint8Array): FormData {
   const form = new FormData();
   form.set('file', new Blob([bytes], { type: 'application/x-bench' }), 'a.bin');
@@ -236,21 +210,4 @@ async function toldBy(answer: Response, status: number): Promise<Record<string, 
   if (answer.status !== status)
     throw new Error(`${answer.url} answered ${answer.status}: ${await answer.text()}`);
   return (await answer.json()) as Record<string, unknown>;
-}
-
-async function freePort(): Promise<number> {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
-}
-
-async function untilUp(url: string): Promise<void> {
-  const give_up_at = Date.now() + START_LIMIT_MS;
-  for (;;) {
-    const health = await fetch(url).catch(() => null);
-    if (health?.ok) return;
-    if (Date.now() > give_up_at) throw new Error(`nothing answers at ${url}`);
-    await Bun.sleep(50);
-  }
 }

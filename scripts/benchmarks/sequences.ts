@@ -32,7 +32,7 @@ const IDLE_MS = 20_000;
 /** What a step of 20,000 mails, or planning 100,000, may take at worst. */
 export const LIMIT_MS = 180_000;
 export const DOMAIN = 'news.example.com';
-const HTML = `<h1>Hello {{first_name}}</h1>${'<p>Ten things that you did not know about your order.</p>'.repeat(20)}
+export const HTML = `<h1>Hello {{first_name}}</h1>${'<p>Ten things that you did not know about your order.</p>'.repeat(20)}
   <p><a href="https://shop.example.com/look">Look</a> or <a href="https://shop.example.com/more">read on</a>.</p>`;
 
 export interface Bench {

@@ -1,8 +1,9 @@
 /**
- * A bare SMTP sink in a process of its own: takes everything, keeps nothing, and counts. `GET /` on its second port
+ * A bare SMTP sink in a process of its own: takes all that has a recipient, keeps nothing, and counts. `GET /` on its second port
  * answers {count, first_ms, last_ms, marked, links}; `DELETE /` starts afresh.
  */
 interface State {
+  has_recipient: boolean;
   in_data: boolean;
   rest: string;
 }
@@ -31,7 +32,7 @@ const smtp = Bun.listen<State>({
   port: 0,
   socket: {
     open(socket) {
-      socket.data = { in_data: false, rest: '' };
+      socket.data = { has_recipient: false, in_data: false, rest: '' };
       socket.write('220 sink ESMTP\r\n');
     },
     data(socket, chunk) {
@@ -54,8 +55,12 @@ const smtp = Bun.listen<State>({
         state.rest = state.rest.slice(end + 2);
         if (verb === 'EHLO') answer += '250-sink\r\n250-PIPELINING\r\n250 8BITMIME\r\n';
         else if (verb === 'DATA') {
-          answer += '354 go\r\n';
-          state.in_data = true;
+          answer += state.has_recipient ? '354 go\r\n' : '503 5.5.1 to whom\r\n';
+          state.in_data = state.has_recipient;
+          state.has_recipient = false;
+        } else if (verb === 'RCPT') {
+          answer += '250 ok\r\n';
+          state.has_recipient = true;
         } else if (verb === 'QUIT') answer += '221 bye\r\n';
         else answer += '250 ok\r\n';
       }
