@@ -31,6 +31,7 @@ const PACKED = [
   'README.md',
   'handbook',
   'install.sh',
+  'scripts/container',
   'scripts/satchel-backup.service',
   'scripts/satchel-backup.timer',
   'scripts/satchel.env',

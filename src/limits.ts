@@ -27,9 +27,9 @@ export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 export const UPLOAD_DEADLINE_MS = 15 * 60_000;
 /** Decision: characters of an Idempotency-Key. */
 export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
-/** Decision: exit within 15 s of SIGTERM; requests get most of that, the mailer the rest. */
-export const STOP_REQUESTS_DEADLINE_MS = 8_000;
-export const STOP_MAILER_DEADLINE_MS = 5_000;
+/** Decision: exit within 10 s of SIGTERM, as Docker kills then; requests get most of that, the mailer the rest. */
+export const STOP_REQUESTS_DEADLINE_MS = 5_000;
+export const STOP_MAILER_DEADLINE_MS = 1_500;
 
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */

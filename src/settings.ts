@@ -42,6 +42,20 @@ export const url: Reader<URL> = (text, wrong) => {
   throw wrong('must be a full http or https address, such as https://files.example.com');
 };
 
+/** Templates of deploy tools know a host alone: what it serves to the world is https. */
+const publicUrl: Reader<URL> = (text, wrong) => {
+  const is_bare = /^(?=.*[a-z.:])[a-z0-9][a-z0-9.-]*(?::\d+)?$/i.test(text);
+  return url(is_bare ? `https://${text}` : text, () =>
+    wrong('must be an http or https address, or its host alone, such as https://files.example.com'),
+  );
+};
+
+/** As templates make them, and as a path takes them. */
+const welcomeToken: Reader<string> = (text, wrong) => {
+  if (/^[A-Za-z0-9_-]{32,128}$/.test(text)) return text;
+  throw wrong('must be 32 to 128 letters, digits, - and _, such as openssl rand -hex 32 prints');
+};
+
 const twoDelays: Reader<readonly [number, number]> = (text, wrong) => {
   const [, ...delays] = /^(\d{1,6}),(\d{1,6})$/.exec(listed(text).join()) ?? [];
   const [first = Number.NaN, second = Number.NaN] = delays.map(Number);
@@ -131,7 +145,7 @@ export const SETTINGS = {
   backup_dir: part(null, asIs),
   host: part(null, hostName),
   port: part(null, portNumber),
-  public_url: part(null, url),
+  public_url: part(null, publicUrl),
   tls: part(null, asIs),
   acme_directory: part(new URL('https://acme-v02.api.letsencrypt.org/directory'), url),
   acme_email: part(null, asIs),
@@ -140,6 +154,7 @@ export const SETTINGS = {
   master_key: setting(null, asIs),
   master_key_file: setting(null, asIs),
   passphrase: setting(null, asIs),
+  welcome_token: setting(null, welcomeToken),
   /** Contract: 10 MB by default. */
   max_upload_bytes: integer(10 * 1024 ** 2, { max: 1024 ** 4 }),
   allowed_mime_types: setting([], mediaTypes),

@@ -11,7 +11,15 @@ test.each([
   [{ SATCHEL_PORT: '8080' }, { port: '99999' }, '--port'],
   [{}, { host: 'a b' }, '--host'],
   [{ SATCHEL_MAX_UPLOAD_BYTES: '10MB' }, {}, 'SATCHEL_MAX_UPLOAD_BYTES'],
-  [{ SATCHEL_PUBLIC_URL: 'files.example.com' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_PUBLIC_URL: 'files.example.com/' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_PUBLIC_URL: 'files.example.com:https' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_PUBLIC_URL: 'files.example.com:99999' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_PUBLIC_URL: 'ann@files.example.com' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_PUBLIC_URL: 'ftp://files.example.com' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_PUBLIC_URL: '8420' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_WELCOME_TOKEN: 'a'.repeat(31) }, {}, 'SATCHEL_WELCOME_TOKEN'],
+  [{ SATCHEL_WELCOME_TOKEN: 'a'.repeat(129) }, {}, 'SATCHEL_WELCOME_TOKEN'],
+  [{ SATCHEL_WELCOME_TOKEN: `${'a'.repeat(32)}/` }, {}, 'SATCHEL_WELCOME_TOKEN'],
   [{ SATCHEL_EMAIL_RETRY_DELAYS: '15' }, {}, 'SATCHEL_EMAIL_RETRY_DELAYS'],
   [{ SATCHEL_MARKETING_PATIENCE_HOURS: '0' }, {}, 'SATCHEL_MARKETING_PATIENCE_HOURS'],
   [{ SATCHEL_MARKETING_PATIENCE_HOURS: '169' }, {}, 'SATCHEL_MARKETING_PATIENCE_HOURS'],
@@ -19,7 +27,7 @@ test.each([
   [{ SATCHEL_TRUSTED_PROXIES: '10.0.0.0/99' }, {}, 'SATCHEL_TRUSTED_PROXIES'],
   [{ SATCHEL_LOG_LEVEL: 'loud' }, {}, 'SATCHEL_LOG_LEVEL'],
   [{ SATCHEL_ALLOWED_MIME_TYPES: 'images' }, {}, 'SATCHEL_ALLOWED_MIME_TYPES'],
-  [{}, { public_url: 'files.example.com' }, '--public-url'],
+  [{}, { public_url: '//files.example.com' }, '--public-url'],
   [{}, { public_url: 'https://files.example.com/?a' }, '--public-url'],
   [{ SATCHEL_OBJECT_STORE: 'https://s3.example.com/bucket' }, {}, 'SATCHEL_OBJECT_STORE'],
   [{ SATCHEL_OBJECT_STORE: 's3://bucket' }, {}, 'SATCHEL_OBJECT_STORE'],
@@ -81,6 +89,24 @@ test.each(['https://example.com/files', 'https://example.com/files/', 'http://ex
     );
   },
 );
+
+test.each([
+  ['files.example.com', 'https://files.example.com'],
+  ['Files.example.com:8443', 'https://files.example.com:8443'],
+  ['files.example.com:443', 'https://files.example.com'],
+  ['localhost:8420', 'https://localhost:8420'],
+  ['192.0.2.1', 'https://192.0.2.1'],
+  ['http://files.example.com', 'http://files.example.com'],
+])('the public URL %s is %s: a host alone is served by https', (given, public_url) => {
+  expect(loadConfig({ SATCHEL_PUBLIC_URL: given }).public_url).toBe(public_url);
+  expect(loadConfig({}, { public_url: given, tls: undefined }).public_url).toBe(public_url);
+});
+
+test('a token that welcomes may be as templates make one', () => {
+  for (const token of ['aZ0_-'.repeat(7), 'a'.repeat(32), 'a'.repeat(128)])
+    expect(loadConfig({ SATCHEL_WELCOME_TOKEN: token }).welcome_token).toBe(token);
+  expect(() => loadConfig({ SATCHEL_WELCOME_TOKEN: 'hush' })).toThrow(/^(?!.*hush)/);
+});
 
 test('two sources of the master key exclude each other', () => {
   const both = { SATCHEL_MASTER_KEY: 'a', SATCHEL_PASSPHRASE: 'b' };

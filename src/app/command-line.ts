@@ -177,6 +177,9 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
       (await import('../operation/doctor/cli.ts')).registerDoctorCommand(cli, doctorDeps(cli.host.clock));
     },
   ),
+  word('health [options]', 'ask the running server how it is, for what watches it', async (cli) =>
+    (await import('../operation/status/cli.ts')).registerHealthCommand(cli),
+  ),
   word(
     'migrate [options]',
     'bring the database up to date, as the next start of the server would',

@@ -28,7 +28,7 @@ const HEADERS = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'n
 
 interface Needs {
   config: Config;
-  entry: { sessions: { authenticate(secret: string): unknown } };
+  entry: { sessions: { authenticate(secret: string): unknown }; welcome: { isTokenGood(): boolean } };
   people: { isAnybodyThere(): boolean };
 }
 
@@ -43,7 +43,7 @@ export function consolePageRoutes(needs: Needs): Route[] {
       handle: ({ ctx }) =>
         needs.people.isAnybodyThere() || isWelcome(ctx)
           ? answerPage(isSignedIn(ctx, needs))
-          : answerNobody(needs.config),
+          : answerNobody(needs),
     });
   return [
     page('/console'),
@@ -74,15 +74,18 @@ const NOBODY_SIGNED_IN = 'satchel-nobody-signed-in';
 const isWelcome = ({ request }: RequestContext): boolean =>
   new URL(request.url).pathname.startsWith('/console/welcome/');
 
-/** How the first person comes in: by a link that only who may read the data directory can make. */
-function answerNobody({ data_dir }: Config): Response {
-  const line = `satchel person add --first --data-dir ${shellWord(resolve(data_dir))}`;
+/** How the first person comes in: by a link that only who may read the data directory, or the settings, can make. */
+function answerNobody({ config, entry }: Needs): Response {
+  const line = `satchel person add --first --data-dir ${shellWord(resolve(config.data_dir))}`;
+  const by_token = html`<p>Or, whoever set <code>SATCHEL_WELCOME_TOKEN</code>: open <code>${config.public_url}/console/welcome/</code>
+with its value behind it.</p>`;
   const page = pageResponse(
     200,
     'Nobody signs in here yet',
     html`<p>On the machine that Satchel runs on, as the user that it runs as:</p>
 <pre><code>${line}</code></pre>
-<p>It prints a link, which makes the first person: once, and within 24 hours. Open it in this browser.</p>`,
+<p>It prints a link, which makes the first person: once, and within 24 hours. Open it in this browser.</p>
+${entry.welcome.isTokenGood() ? by_token : ''}`,
   );
   page.headers.set('Cache-Control', 'no-store');
   return page;

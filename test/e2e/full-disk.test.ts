@@ -114,6 +114,11 @@ describe.skipIf(!canMount)('a full disk', () => {
     expectUnavailable(sending);
     expectUnavailable(await send(server, key, 'sync', { queue: false }));
     expect(await health(server)).toEqual([200, 'degraded', 'ok']);
+    // Nobody is to end it for that.
+    const inside = dir.replace(`/proc/${server.pid}/root`, '');
+    const wrap = ['nsenter', '-m', '-t', String(server.pid)];
+    const asked = await satchel(['health', '--data-dir', inside], { wrap });
+    expect([asked.exit, asked.stdout]).toEqual([0, 'degraded\n']);
     // Reads go on.
     for (const [id, bytes] of stored) {
       const response = await fetch(`${server.url}/api/v1/objects/${id}`);

@@ -121,6 +121,33 @@ test.skipIf(part('versitygw') === null)(
   },
 );
 
+test('health is of the server that runs on the directory: what it answers, or that none does', async () => {
+  const dir = makeTempDir();
+  const ask = (...args: string[]) => satchel(['health', '--data-dir', dir, ...args]);
+  expect(await ask()).toMatchObject({
+    exit: 1,
+    stdout: '',
+    stderr: `satchel: There is no server on ${dir}.\n`,
+  });
+  const server = await startServer(dir);
+  expect(await ask()).toMatchObject({ exit: 0, stdout: 'ok\n', stderr: '' });
+  expect(await ask('--json')).toMatchObject({ exit: 0, json: { status: 'ok', app: 'satchel' } });
+  // As where it could note nothing: a setting says where it listens.
+  rmSync(join(dir, 'server.json'));
+  expect(
+    await satchel(['health', '--data-dir', dir], { env: { SATCHEL_PORT: new URL(server.url).port } }),
+  ).toMatchObject({ exit: 0, stdout: 'ok\n' });
+  process.kill(server.pid, 'SIGSTOP');
+  const hung = await ask();
+  expect([hung.exit, hung.stderr]).toEqual([
+    1,
+    expect.stringContaining(`The server on ${dir} does not say how it is: `),
+  ]);
+  process.kill(server.pid, 'SIGCONT');
+  await server.end('SIGKILL');
+  expect((await ask()).stderr).toBe(`satchel: There is no server on ${dir}.\n`);
+});
+
 describe('a first start', () => {
   test('on an empty directory serves, and keeps everything to its user', async () => {
     const dir = join(makeTempDir(), 'data');

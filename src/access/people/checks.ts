@@ -1,4 +1,4 @@
-/** Doctor's checks of people: undecryptable second steps, failed sign-ins, unknown addresses. */
+/** Doctor's checks of people: undecryptable second steps, failed sign-ins, unknown addresses, a welcome token that is over. */
 import type { Config } from '../../config.ts';
 import {
   type Finding,
@@ -30,6 +30,15 @@ export function peopleChecks({ people, config }: { people: People; config: Confi
           'SATCHEL_PUBLIC_URL is of a proxy, and no proxy is trusted: everybody has its address, so strangers can use up the ' +
           'tries of those who sign in.';
         return [warning('sign-in', message, 'set SATCHEL_TRUSTED_PROXIES to the address of the proxy')];
+      },
+    },
+    {
+      check: 'welcome token',
+      run() {
+        if (config.welcome_token === null || !people.hasEverBeenAnybody()) return [];
+        const message =
+          'There has been a first person: SATCHEL_WELCOME_TOKEN makes nobody any more, and can go.';
+        return [ok('welcome token', message, 'remove SATCHEL_WELCOME_TOKEN from the settings')];
       },
     },
     { check: 'failed sign-ins', run: () => describeTroubles(people) },

@@ -1,10 +1,11 @@
 /** One-time links: given out or mailed to people who are added or reset, and used to set a password. */
 
+import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { type Actor, GRANTABLE, type ManagementCaller } from '../../platform/http/callers.ts';
-import { hashToken } from '../../platform/secrets/token-format.ts';
+import { hashToken, sameHash } from '../../platform/secrets/token-format.ts';
 import type { Passwords } from './passwords.ts';
 import type { NewPersonInput, PersonInvited, PersonWithLink, WelcomeInput } from './schemas.ts';
 import { audit, nameOf, type People, type PeopleDeps } from './service.ts';
@@ -103,11 +104,22 @@ The link is good once, for 24 hours. If you did not expect this mail, leave it a
 }
 
 export class Welcome {
-  constructor(private readonly deps: PeopleDeps & { people: People; passwords: Passwords }) {}
+  constructor(
+    private readonly deps: PeopleDeps & {
+      people: People;
+      passwords: Passwords;
+      config: Pick<Config, 'welcome_token'>;
+    },
+  ) {}
+
+  /** Whether SATCHEL_WELCOME_TOKEN makes the first person: none has ever been. */
+  isTokenGood(read: Tx = this.deps.database.read): boolean {
+    return this.deps.config.welcome_token !== null && !this.deps.people.hasEverBeenAnybody(read);
+  }
 
   /** Whose link this is; null: the first person's. Throws AppError `not_found` unless it is good. */
   find(secret: string, read: Tx = this.deps.database.read): { link: LinkRow; person: PersonRow | null } {
-    const link = store.findLink(read, hashToken(secret));
+    const link = store.findLink(read, hashToken(secret)) ?? this.#linkOfSettings(secret, read);
     const person = link?.person_id ? store.findPerson(read, link.person_id) : null;
     const is_meant = link?.person_id ? person !== null : store.countPeople(read) === 0;
     if (!link || link.expires_at <= this.deps.clock.now() || !is_meant) {
@@ -117,6 +129,16 @@ export class Welcome {
       );
     }
     return { link, person };
+  }
+
+  /** That which SATCHEL_WELCOME_TOKEN makes, where it is this one. */
+  #linkOfSettings(secret: string, read: Tx): LinkRow | null {
+    const { welcome_token } = this.deps.config;
+    const token_hash = hashToken(secret);
+    const is_it = welcome_token !== null && sameHash(hashToken(welcome_token), token_hash);
+    return is_it && this.isTokenGood(read)
+      ? { token_hash, person_id: null, expires_at: Number.POSITIVE_INFINITY }
+      : null;
   }
 
   /**

@@ -349,6 +349,11 @@ export class People {
     return store.countPeople(this.deps.database.read) > 0;
   }
 
+  /** True from the first person on, for ever. */
+  hasEverBeenAnybody(read: Tx = this.deps.database.read): boolean {
+    return store.hasEverBeenPerson(read);
+  }
+
   /** A link for the first person, who says who they are and has everything; null once there is anybody. */
   async makeFirstLink(): Promise<string | null> {
     const now = this.deps.clock.now();

@@ -3,6 +3,7 @@ import { decodeHTML } from 'entities';
 import backups from '../../../handbook/backups.md' with { type: 'text' };
 import captcha from '../../../handbook/captcha.md' with { type: 'text' };
 import configuration from '../../../handbook/configuration.md' with { type: 'text' };
+import container from '../../../handbook/container.md' with { type: 'text' };
 import deliverability from '../../../handbook/deliverability.md' with { type: 'text' };
 import files from '../../../handbook/files.md' with { type: 'text' };
 import keys_in_pages from '../../../handbook/keys-in-pages.md' with { type: 'text' };
@@ -34,6 +35,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   backups,
   'second-machine': second_machine,
   proxies,
+  container,
   configuration,
   limits,
   upgrading,

@@ -42,6 +42,7 @@ export const KNOWN_AS: Readonly<Record<string, string>> = {
   'second-machine#a-second-machine': 'failover high availability standby',
   'second-machine#moving-a-project': 'migrate migration transfer export import project another server',
   'proxies#without-a-proxy': 'lets encrypt ssl tls https certificate acme',
+  container: 'docker podman compose image kubernetes',
   'configuration#metrics': 'monitoring grafana alerting observability',
   'configuration#the-master-key': 'encryption at rest',
   upgrading: 'update version downgrade',

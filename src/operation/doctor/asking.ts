@@ -2,12 +2,10 @@
  * Doctor beside a running server has the server look: it alone has all settings, and its own view of the network.
  * By itself doctor can't look at what only the server has the setting of.
  */
-import { get as getHttp, type IncomingMessage } from 'node:http';
-import { get as getHttps } from 'node:https';
 import type { Config } from '../../config.ts';
 import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Finding, FindingStatus } from '../../platform/host/health-check.ts';
-import type { ServerNote } from '../../platform/host/server-note.ts';
+import { askNoted, type ServerNote } from '../../platform/host/server-note.ts';
 import { t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
 import { finding } from './service.ts';
@@ -27,45 +25,10 @@ export async function askServer(
   for (let n = 1; ; n += 1) {
     const query = new URLSearchParams({ per_page: String(MAX_PER_PAGE), page: String(n) });
     if (is_deep) query.set('deep', 'true');
-    const answer = parse(page, JSON.parse(await ask(note, `/api/public/v1/findings?${query}`, signal)));
+    const answer = parse(page, JSON.parse(await askNoted(note, `/api/public/v1/findings?${query}`, signal)));
     findings.push(...answer.data);
     if (!answer.meta.has_more) return findings;
   }
-}
-
-/** Asks where it listens, on this machine, whatever proxy the environment names and wherever its name leads. */
-function ask(
-  { address, settings, findings_key }: ServerNote,
-  path: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const { hostname, protocol } = new URL(address);
-  const host = settings.SATCHEL_HOST ?? '127.0.0.1';
-  const options = {
-    // A listener at all addresses is at this machine's own too.
-    host: host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host,
-    port: settings.SATCHEL_PORT,
-    path,
-    headers: { Authorization: `Bearer ${findings_key}` },
-    agent: false,
-    signal,
-  };
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const onAnswer = (answer: IncomingMessage): void => {
-    const chunks: Uint8Array[] = [];
-    answer.on('data', (chunk: Uint8Array) => chunks.push(chunk));
-    answer.on('error', reject);
-    answer.on('end', () => {
-      if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString('utf8'));
-      else reject(new Error(`it answers with status ${answer.statusCode}`));
-    });
-  };
-  const request =
-    protocol === 'https:'
-      ? getHttps({ ...options, servername: hostname, rejectUnauthorized: false }, onAnswer)
-      : getHttp(options, onAnswer);
-  request.on('error', reject);
-  return promise;
 }
 
 /* --- Where the server does not say ---------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ import { type Asked, type Foreign, findForeign, leftAlone, waysOut } from './sta
 export { refuseNewDatabase } from './standing.ts';
 
 /** A stop waits no longer than this for the store to take the last mark. */
-const RELEASE_DEADLINE_MS = 5_000;
+const RELEASE_DEADLINE_MS = 2_000;
 
 /**
  * `off`: there is no store, or it ignores conditions. `unclear`: it has not answered yet. `foreign`: it holds

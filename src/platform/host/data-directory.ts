@@ -1,5 +1,7 @@
 /** Opens a data directory: modes, master key, migrations, database. A refusal changes nothing. */
-import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, lstatSync, readdirSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve, sep } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { FINDING_EXAMPLES } from '../../limits.ts';
@@ -7,6 +9,7 @@ import { type Database, type FlushThreadOptions, openDatabase } from '../databas
 import { listPendingMigrations, MIGRATIONS, migrate } from '../database/migrate.ts';
 import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
 import { masterKeySourceOf } from '../secrets/master-key-source.ts';
+import { shellWord } from '../words/phrases.ts';
 import type { Clock } from './clock.ts';
 import { databasePathOf, hasDatabase } from './database-file.ts';
 import { makeFolder } from './folders.ts';
@@ -38,6 +41,7 @@ export async function openDataDirectory(
   let lock: { release(): void } | undefined;
   try {
     lock = options.beforeOpening?.();
+    if (lock) makeTemporaryFolder(config.data_dir);
     const path = databasePathOf(config.data_dir);
     const { clock } = options;
     const source = masterKeySourceOf(config);
@@ -71,6 +75,8 @@ export async function openDataDirectory(
 
 /** SQLite's own message names neither the file nor the reason. A full disk is explained elsewhere. */
 function explainOpening(error: unknown, data_dir: string): unknown {
+  const theirs = explainOwner(error, data_dir);
+  if (theirs) return theirs;
   const code = sqliteErrorOf(error)?.code ?? errorCodeOf(error) ?? '';
   if (!/^EROFS|^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
   const unwritable = whyUnwritable(data_dir);
@@ -80,6 +86,24 @@ function explainOpening(error: unknown, data_dir: string): unknown {
   return new AppError('invalid', `The database ${path} can't be used: ${reasons.join('; ')}.`, {
     cause: error,
   });
+}
+
+/** What mends a refusal of the system's where the directory, or something in it, is another user's; null where none is. */
+function explainOwner(error: unknown, data_dir: string): AppError | null {
+  const code = sqliteErrorOf(error)?.code ?? errorCodeOf(error) ?? '';
+  const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+  if (uid === 0 || !/^E(ACCES|PERM)$|^SQLITE_(CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return null;
+  const is_entered = whyUnwritable(data_dir) === null;
+  const paths = [data_dir, ...(is_entered ? readdirSync(data_dir).map((name) => join(data_dir, name)) : [])];
+  const ownerOf = (path: string): number => lstatSync(path, { throwIfNoEntry: false })?.uid ?? uid;
+  const path = paths.find((each) => ownerOf(each) !== uid);
+  if (path === undefined) return null;
+  const owner = ownerOf(path) === 0 ? 'root' : `user ${ownerOf(path)}`;
+  return new AppError(
+    'invalid',
+    `${path} is ${owner}'s, and Satchel runs as user ${uid}, who can't use it: chown -R ${uid}:${gid} ${shellWord(data_dir)}, as root, mends that.`,
+    { cause: error },
+  );
 }
 
 function onReadOnlyDisk(data_dir: string): AppError {
@@ -122,17 +146,26 @@ export function makeDataDirectory(data_dir: string): void {
     makeFolder(data_dir);
     const stat = statSync(data_dir);
     if (!stat.isDirectory()) throw new Error('it is not a directory');
+    accessSync(data_dir, constants.R_OK | constants.X_OK);
     if ((stat.mode & 0o077) === 0) return;
     refuseForeign(data_dir);
     chmodSync(data_dir, DIRECTORY_MODE);
   } catch (error) {
     if (error instanceof AppError) throw error;
     if (errorCodeOf(error) === 'EROFS') throw onReadOnlyDisk(data_dir);
+    const theirs = explainOwner(error, data_dir);
+    if (theirs) throw theirs;
     throw new AppError(
       'invalid',
       `The data directory ${data_dir} cannot be used: ${messageOf(error)}. Choose another with --data-dir or SATCHEL_DATA_DIR.`,
     );
   }
+}
+
+/** TMPDIR may be within the directory, as where nothing else may be written. */
+function makeTemporaryFolder(data_dir: string): void {
+  const folder = resolve(tmpdir());
+  if (folder.startsWith(`${data_dir}${sep}`)) makeFolder(folder);
 }
 
 /** Folders that may stand in any directory, so they don't show that it is somebody's. */

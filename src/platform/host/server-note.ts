@@ -15,6 +15,8 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
+import { get as getHttp, type IncomingMessage } from 'node:http';
+import { get as getHttps } from 'node:https';
 import { join } from 'node:path';
 import type { Environment } from '../../config.ts';
 import { STORE_KEYS } from '../../noted-settings.ts';
@@ -95,6 +97,44 @@ function withKeysRead(noted: Environment, data_dir: string): Environment {
   });
   const others = Object.entries(noted).filter(([name]) => !STORE_KEYS.some((key) => name === `${key}_FILE`));
   return Object.fromEntries([...others, ...read]);
+}
+
+/**
+ * The body of what the server of a note answers with 200. It is asked where it listens, on this machine, whatever proxy the
+ * environment names and wherever its name leads. Rejects where it does not answer so.
+ */
+export function askNoted(
+  { address, settings, findings_key }: Pick<ServerNote, 'address' | 'settings' | 'findings_key'>,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { hostname, protocol } = new URL(address);
+  const host = settings.SATCHEL_HOST ?? '127.0.0.1';
+  const options = {
+    // A listener at all addresses is at this machine's own too.
+    host: host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host,
+    port: settings.SATCHEL_PORT,
+    path,
+    headers: findings_key === null ? {} : { Authorization: `Bearer ${findings_key}` },
+    agent: false,
+    signal,
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const onAnswer = (answer: IncomingMessage): void => {
+    const chunks: Uint8Array[] = [];
+    answer.on('data', (chunk: Uint8Array) => chunks.push(chunk));
+    answer.on('error', reject);
+    answer.on('end', () => {
+      if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString('utf8'));
+      else reject(new Error(`it answers with status ${answer.statusCode}`));
+    });
+  };
+  const request =
+    protocol === 'https:'
+      ? getHttps({ ...options, servername: hostname, rejectUnauthorized: false }, onAnswer)
+      : getHttp(options, onAnswer);
+  request.on('error', reject);
+  return promise;
 }
 
 const WAKE_FILE = 'wake';

@@ -1,6 +1,7 @@
 /** One-time links: good once, for a day, void when a newer one is made; and what a password must be. */
 import { beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { peopleChecks } from '../../../src/access/people/checks.ts';
 import { hashToken } from '../../../src/platform/secrets/token-format.ts';
 import { actor } from '../../support/helpers.ts';
 import { type Console, PASSWORD, PEOPLE_TABLES, startConsole } from './setup.ts';
@@ -165,5 +166,58 @@ describe('the first person', () => {
     const late = await first.ask('POST', path, { body: { password: PASSWORD, email: 'late@example.com' } });
     expect(late.status).toBe(404);
     expect(first.app.services.people.listAll()).toHaveLength(1);
+  });
+});
+
+describe('SATCHEL_WELCOME_TOKEN', () => {
+  const token = 'aZ0_-'.repeat(8);
+  const path = `/console/welcome/${token}`;
+  const body = { password: PASSWORD, email: 'first@example.com' };
+
+  test('makes the first person, once and at any time, and nobody after them, be they there or not', async () => {
+    const first = await startConsole({ env: { SATCHEL_WELCOME_TOKEN: token } });
+    const { people } = first.app.services;
+    const ask = (to: string, sent: object = body) => first.ask('POST', to, { body: sent });
+    const looked = async () => (await first.ask('GET', '/console')).text;
+    const told = async () => {
+      const findings = await Promise.all(
+        peopleChecks({ people, config: first.app.config }).map((each) => each.run()),
+      );
+      return findings.flat().filter(({ check }) => check === 'welcome token');
+    };
+    expect(await looked()).toContain('https://satchel.test/console/welcome/');
+    expect(await looked()).not.toContain(token);
+    expect(await told()).toEqual([]);
+    first.app.clock.advance(365 * 24 * 3_600_000);
+    await people.sweepLinks();
+    expect((await first.ask('GET', `${path}/person`)).body).toEqual({ email: null });
+    expect((await ask(`${path}a`)).status).toBe(404);
+    expect((await ask(path, { ...body, password: 'short' })).status).toBe(422);
+    // A link of the shell's is as good, until one of both is used.
+    const other = new URL((await people.makeFirstLink()) ?? '').pathname;
+    const both = await Promise.all([ask(path), ask(path, { ...body, email: 'second@example.com' })]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([204, 404]);
+    expect((await ask(other)).status).toBe(404);
+    expect(people.listAll()).toMatchObject([{ all_projects: true, can_administer: true }]);
+    expect(await told()).toEqual([
+      {
+        ...{ check: 'welcome token', status: 'ok', message: expect.stringContaining('can go') },
+        remedy: 'remove SATCHEL_WELCOME_TOKEN from the settings',
+      },
+    ]);
+    await first.app.services.database.write((tx) => tx.run(sql`DELETE FROM people`));
+    expect([people.isAnybodyThere(), (await ask(path)).status]).toEqual([false, 404]);
+    expect(await looked()).not.toContain('SATCHEL_WELCOME_TOKEN');
+    expect(await told()).toHaveLength(1);
+    expect(first.app.logs()).not.toContain(token);
+  });
+
+  test('is nothing where another way has made somebody, and without the setting', async () => {
+    const [first, without] = [
+      await startConsole({ env: { SATCHEL_WELCOME_TOKEN: token } }),
+      await startConsole(),
+    ];
+    await first.addPerson({ email: 'shell@example.com' });
+    for (const each of [first, without]) expect((await each.ask('POST', path, { body })).status).toBe(404);
   });
 });
