@@ -8,7 +8,6 @@ import {
   familyProcessorMs,
   freePort,
   leftOut,
-  ms,
   processorMs,
   type Row,
   rate,
@@ -23,7 +22,6 @@ import {
 const LIMIT_MS = 180_000;
 /** What listmonk reads beside its executable. */
 const READ = ['config.toml.sample', 'queries.sql', 'schema.sql', 'static', 'i18n'];
-/** It scans for campaigns each 5 s. */
 const LOOK_EACH_MS = 50;
 
 /** Mail as listmonk's templates have it. */
@@ -38,7 +36,7 @@ export interface Listmonk {
   processorMs(): number;
   /** Imports people from a CSV to a new list: its number, and how many came in a second. */
   importPeople(count: number): Promise<{ list: number; speed: number }>;
-  /** Sends to a list, and resolves once all mail has left. */
+  /** Sends to a list, and resolves once the campaign has ended. */
   send(list: number, campaign: Campaign): Promise<void>;
   stop(): Promise<void>;
 }
@@ -72,8 +70,8 @@ export async function againstListmonk(
       ratio: speed.ours / speed.baseline,
     }),
     row(`processor for each ${work.each}, against listmonk's and PostgreSQL's`, {
-      ours: ms(own),
-      baseline: ms(other),
+      ours: us(own),
+      baseline: us(other),
       ratio: own / other,
     }),
   ];
@@ -88,6 +86,8 @@ export async function startListmonk(smtp_port: number | string): Promise<Listmon
     return leftOut('listmonk', error instanceof Error ? error.message : String(error));
   }
 }
+
+const us = (taken_ms: number): string => `${Math.round(taken_ms * 1_000)} us`;
 
 async function start(
   { path, sources }: { path: string; sources: string },
