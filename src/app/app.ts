@@ -22,7 +22,7 @@ import {
 import { isUnfinishedUpload, Uploads } from '../files/uploads/service.ts';
 import { Variants } from '../files/variants/service.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
-import { isPinned } from '../mail/emails/service.ts';
+import { emailsCascade, isPinned } from '../mail/emails/service.ts';
 import { createMail, mailTasks } from '../mail/mail.ts';
 import { fateOfMail } from '../mail/mailboxes/service.ts';
 import { listUnknown } from '../mail/sending-domains/service.ts';
@@ -249,7 +249,7 @@ function createWork(on: Tenancy) {
   const internal_objects = new InternalObjects({ ...on, bytes });
   const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });
   on.invitations.mailBy(() => mail.mailboxes.prepareNotice());
-  cascades.push(objects.projectCascade(), uploads.projectCascade(), mail.emails.projectCascade());
+  cascades.push(objects.projectCascade(), uploads.projectCascade(), emailsCascade);
   const webhooks = createWebhooks(on);
   const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });
   tellWebhooks({ ...on, ...mail, ...webhooks, ...marketing, objects });

@@ -11,6 +11,7 @@ import { captchaRoutes } from '../captcha/routes.ts';
 import { consolePageRoutes } from '../console/routes.ts';
 import { objectRoutes } from '../files/objects/routes.ts';
 import { uploadRoutes } from '../files/uploads/routes.ts';
+import { resendRoutes } from '../mail/apps/resend-routes.ts';
 import { deliveryRoutes } from '../mail/deliveries/routes.ts';
 import { emailRoutes } from '../mail/emails/routes.ts';
 import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
@@ -69,6 +70,7 @@ export function createRoutes(services: Services): Route[] {
     ...emailRoutes(services.emails, services.email_batches),
     ...deliveryRoutes(services),
     ...replyRoutes(services),
+    ...resendRoutes(services),
     ...templateRoutes(services.templates),
     ...previewRoutes(services.previews),
     ...scheduleRoutes(services.schedules, services.config),

@@ -17,7 +17,7 @@ import {
 } from '../../platform/mail/message.ts';
 import { BrokenMessage } from '../header-section.ts';
 import { MessageReader } from '../message-reading.ts';
-import { distinctParties, Unfit } from './reading.ts';
+import { distinctParties } from './reading.ts';
 import type { Composed, Outgoing, OutgoingFile, Party, StoredFile } from './schemas.ts';
 import type { AppSource } from './tables.ts';
 
@@ -56,8 +56,7 @@ export async function make(piece: Piece, read: Reader, blobs: BlobStore): Promis
   } catch (error) {
     for (const { id } of messages) await blobs.remove(id);
     if (error instanceof AppError && error.kind === 'invalid')
-      return { refusal: { code: 'validation_error', message: error.message } };
-    if (error instanceof Unfit) return { refusal: { code: error.code, message: error.message } };
+      return { refusal: { code: error.code ?? 'validation_error', message: error.message } };
     if (!(error instanceof BrokenMessage)) throw error;
     return { refusal: { code: 'validation_error', message: `The message is not taken: ${error.message}.` } };
   }

@@ -1,5 +1,6 @@
 /** What the requests of apps have in common, as they are read in their thread: addresses, header fields, and what is wrong. */
 import { decodeWords } from 'postal-mime';
+import { AppError } from '../../errors.ts';
 import { hasControls, oneLine } from '../../platform/mail/address.ts';
 import { soleAddress } from '../header-section.ts';
 import type { Party } from './schemas.ts';
@@ -7,13 +8,12 @@ import type { Party } from './schemas.ts';
 /** Decision, as by SMTP: recipients of one message, each of which makes a mail. */
 export const MAX_RECIPIENTS = 50;
 
+export const INVALID_ATTACHMENT = 'invalid_attachment';
+
 /** What is wrong with a request; `code` says of which kind, in the words of its dialect. */
-export class Unfit extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
+export class Unfit extends AppError {
+  constructor(code: string, message: string) {
+    super('invalid', message, { code });
   }
 }
 

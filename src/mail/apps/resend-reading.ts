@@ -4,9 +4,10 @@ import { isPlainObject } from '../../platform/http/schema.ts';
 import { parseDateTime } from '../../platform/http/validation.ts';
 import { hasControls } from '../../platform/mail/address.ts';
 import type { Piece } from './composing.ts';
-import { MAX_RECIPIENTS, partyOf, refusalOfField, Unfit } from './reading.ts';
+import { INVALID_ATTACHMENT, MAX_RECIPIENTS, partyOf, refusalOfField, Unfit } from './reading.ts';
 import type { Outgoing, OutgoingFile, Party } from './schemas.ts';
 
+export const MISSING_FIELD = 'missing_required_field';
 export const BATCH_PATH = '/emails/batch';
 /** Decision: messages of one batch. */
 const MAX_BATCH = 100;
@@ -16,8 +17,8 @@ const MAX_CONTENT_ID_CHARS = 128;
 type Fields = Readonly<Record<string, unknown>>;
 
 const unfit = (message: string): Unfit => new Unfit('validation_error', message);
-const missing = (message: string): Unfit => new Unfit('missing_required_field', message);
-const attachmentUnfit = (message: string): Unfit => new Unfit('invalid_attachment', message);
+const missing = (message: string): Unfit => new Unfit(MISSING_FIELD, message);
+const attachmentUnfit = (message: string): Unfit => new Unfit(INVALID_ATTACHMENT, message);
 
 /** The messages that a request asks for. Throws Unfit, and AppError `invalid` for what is no JSON. */
 export function readResend({ path, body }: Piece): Outgoing[] {
@@ -30,7 +31,7 @@ export function readResend({ path, body }: Piece): Outgoing[] {
       return readMessage(one, ['attachments', 'scheduled_at']);
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
-      throw new Unfit(error.code, `Email ${index + 1} of the batch: ${error.message}`);
+      throw new Unfit(error.code ?? '', `Email ${index + 1} of the batch: ${error.message}`);
     }
   });
 }

@@ -4,7 +4,7 @@
  */
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, notFound } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
@@ -13,19 +13,27 @@ import { readSmallBody } from '../../platform/http/body.ts';
 import type { KeyCaller } from '../../platform/http/callers.ts';
 import type { Idempotency } from '../../platform/http/idempotency.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
+import type { ProjectRef } from '../../platform/http/routes.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import type { AttachmentSource, Emails, NewEmail } from '../emails/service.ts';
+import {
+  type AttachmentSource,
+  type EmailRow,
+  type Emails,
+  emailLife,
+  type NewEmail,
+  notScheduled,
+} from '../emails/service.ts';
 import { type MessageStore, messageFile, requireSender } from '../whole-messages.ts';
 import type { Made, Piece } from './composing.ts';
+import { INVALID_ATTACHMENT } from './reading.ts';
 import type { Composed, StoredFile } from './schemas.ts';
 import { findCall, insertCall } from './store.ts';
-import type { AppSource } from './tables.ts';
+import type { AppCallRow, AppSource } from './tables.ts';
 
 /** Requests of at most so many bytes have a thread to themselves: none of them waits for a large one. */
 const SMALL_BYTES = 256 * 1024;
 /** Decision: processor time for the messages of one request. */
 const MAKE_MS = 5_000;
-export const INVALID_ATTACHMENT = 'invalid_attachment';
 /** The refusal of a limit of the day, of the key or of a mailbox. */
 export const DAILY_LIMIT = 'daily_limit';
 
@@ -36,10 +44,10 @@ export interface AppsDeps {
   limiter: RateLimiter;
   idempotency: Idempotency;
   projects: Pick<Projects, 'requireActive'>;
-  emails: Pick<Emails, 'acceptAll' | 'sendersOf'>;
+  emails: Pick<Emails, 'acceptAll' | 'reschedule' | 'sendersOf' | 'takeBack'>;
   blobs: Pick<BlobStore, 'remove'>;
   internal_objects: MessageStore;
-  objects: Pick<AttachmentSource, 'findMany'> & {
+  objects: AttachmentSource & {
     withFiles<T>(
       files: readonly { public_id: string; size_bytes: number }[],
       work: (paths: ReadonlyMap<string, string>) => Promise<T>,
@@ -174,7 +182,7 @@ export class Apps {
     for (const { id, parties, extra } of messages)
       insertCall(tx, { id, project_id, source: by.source, parties, extra, created_at });
     const mails = messages.map((message) => mailsOf(message, by));
-    const accepted = this.#acceptAll(tx, mails.flat());
+    const accepted = limited(() => this.deps.emails.acceptAll(tx, mails.flat(), (_index, work) => work()));
     let first = 0;
     return mails.map(({ length }) => {
       first += length;
@@ -182,27 +190,61 @@ export class Apps {
     });
   }
 
-  #acceptAll(tx: Tx, mails: readonly NewEmail[]) {
-    try {
-      return this.deps.emails.acceptAll(tx, mails, (_index, work) => work());
-    } catch (error) {
-      if (!(error instanceof AppError) || error.kind !== 'rate_limited') throw error;
-      const { retry_after_s } = error;
-      throw new AppError('rate_limited', error.message, {
-        code: DAILY_LIMIT,
-        ...(retry_after_s === undefined ? {} : { retry_after_s }),
-      });
-    }
+  /** What was sent in the call that a mail came with; null for other mail. Throws AppError `not_found`. */
+  callOf(project: ProjectRef, id: string): AppCallRow | null {
+    const { read } = this.deps.database;
+    const { call_id } = this.#mailsOf(read, project, id)[0];
+    return call_id === null ? null : findCall(read, call_id);
   }
 
-  /** What was sent in the call that a mail came with; null for other mail. */
-  callOf({ call_id }: { call_id: string | null }) {
-    return call_id === null ? null : findCall(this.deps.database.read, call_id);
+  /** Cancels all mails of a mail's call that are still scheduled. Throws AppError `not_found`, and `conflict` where none is. */
+  async cancel(project: ProjectRef, id: string): Promise<void> {
+    const { database, emails, objects } = this.deps;
+    const mails = await database.write((tx) => {
+      const scheduled = this.#scheduledOf(tx, project, id);
+      for (const mail of scheduled) emails.takeBack(tx, mail);
+      return scheduled;
+    });
+    const files = mails.flatMap(({ attachments }) => attachments.map(({ public_id }) => public_id));
+    await objects.releaseBytes(files);
+  }
+
+  /** As `cancel`, has them come at another moment. Throws AppError `invalid` for one that is over, too, and `rate_limited`. */
+  async reschedule(project: ProjectRef, id: string, scheduled_at: number): Promise<void> {
+    await this.deps.database.write((tx) =>
+      limited(() => this.deps.emails.reschedule(tx, this.#scheduledOf(tx, project, id), scheduled_at)),
+    );
+  }
+
+  #scheduledOf(tx: Tx, project: ProjectRef, id: string): EmailRow[] {
+    const mails = this.#mailsOf(tx, project, id);
+    const scheduled = mails.filter(({ status }) => status === 'scheduled');
+    if (scheduled.length === 0) throw notScheduled(mails[0]);
+    return scheduled;
+  }
+
+  /** A mail, and the others of its call. */
+  #mailsOf(tx: Tx, project: ProjectRef, id: string): [EmailRow, ...EmailRow[]] {
+    const mail = emailLife.find(tx, id.toUpperCase());
+    if (mail?.project_id !== project.id) throw notFound('Email');
+    const of_call = mail.call_id === null ? [] : emailLife.listOfCall(tx, mail.call_id);
+    return [mail, ...of_call.filter((other) => other.id !== mail.id)];
   }
 
   stop(): void {
     this.#small.stop();
     this.#large.stop();
+  }
+}
+
+/** Throws what the work does, and for a limit of the day AppError `rate_limited` with its code. */
+function limited<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind !== 'rate_limited') throw error;
+    const { message, retry_after_s = 0 } = error;
+    throw new AppError('rate_limited', message, { code: DAILY_LIMIT, retry_after_s });
   }
 }
 

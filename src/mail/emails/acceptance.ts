@@ -1,15 +1,16 @@
 /** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
-import { AppError } from '../../errors.ts';
+import { AppError, conflict, invalid } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { AT_ONCE, insertJob, type NewJob } from '../../platform/jobs/store.ts';
+import { AT_ONCE, insertJob, moveJob, type NewJob } from '../../platform/jobs/store.ts';
 import {
   type Candidate,
   type ChoiceRequest,
   type ChosenMailbox,
   chooseMailbox,
   listCandidates,
+  releaseUsage,
   takeUsage,
 } from '../mailboxes/service.ts';
 import {
@@ -17,10 +18,12 @@ import {
   checkEmail,
   findAttachments,
   findSender,
+  MUST_BE_LATER,
   purposeOf,
   readOnce,
 } from './checking.ts';
 import * as emailJobs from './jobs.ts';
+import * as emailLife from './life-store.ts';
 import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
 import type { EmailRow } from './tables.ts';
@@ -148,7 +151,11 @@ function placeEmail(tx: Tx, email: NewEmail, places: Places, options: Acceptance
  * Counts emails towards the day's limits of their keys and mailboxes. Throws AppError `rate_limited` for a
  * key's.
  */
-function countPlaced(tx: Tx, placed: readonly Placed[], options: AcceptanceOptions): void {
+function countPlaced(
+  tx: Tx,
+  placed: readonly (Pick<Placed, 'mailbox' | 'day'> & { email: Pick<EmailRow, 'api_key_id' | 'is_test'> })[],
+  options: Omit<AcceptanceOptions, 'is_waited_for'>,
+): void {
   const of_keys = new Map<string, { api_key_id: number; day: string; count: number }>();
   const of_mailboxes = new Map<string, { mailbox_id: number; day: string; count: number }>();
   for (const { email, mailbox, day } of placed) {
@@ -189,6 +196,49 @@ function storePlaced(tx: Tx, placed: Placed, options: AcceptanceOptions): Accept
     scheduled_at,
     api_url: email.manager?.api_url,
   };
+}
+
+/**
+ * Has scheduled emails of one project come at another moment, with their places in the quotas. Throws as accepting them
+ * does; the transaction takes back what was changed before it.
+ */
+export function rescheduleAll(
+  tx: Tx,
+  emails: readonly EmailRow[],
+  scheduled_at: number,
+  options: Omit<AcceptanceOptions, 'is_waited_for'>,
+): void {
+  const { now_ms } = options;
+  if (scheduled_at <= now_ms) throw invalid({ scheduled_at: [MUST_BE_LATER] });
+  for (const email of emails) leavePlace(tx, email);
+  const [first] = emails;
+  const places = new Places(tx, first?.project_id ?? 0);
+  const day = utcDay(scheduled_at);
+  const placed = emails.map((email) => ({
+    email,
+    day,
+    mailbox: places.take({ ...wishesOf(email), day, now_ms }),
+  }));
+  countPlaced(tx, placed, options);
+  for (const { email, mailbox } of placed) {
+    const { mailbox_id, address: from_email, domain } = mailbox;
+    emailLife.move(tx, email.id, { mailbox_id, quota_day: day, from_email, domain, scheduled_at });
+    const lane = emailJobs.laneOf({ ...email, scheduled_at }, mailbox_id);
+    if (moveJob(tx, email.job_id ?? '', scheduled_at, lane) === 0) throw notScheduled(email);
+  }
+}
+
+/** The refusal of what can only be done to an email that is scheduled. */
+export function notScheduled({ status }: Pick<EmailRow, 'status'>): AppError {
+  const how = status === 'scheduled' ? 'it is on its way' : `it is ${status}`;
+  return conflict(`The email is no longer scheduled: ${how}.`, { code: 'not_scheduled' });
+}
+
+/** Gives an email's place in the quotas back. */
+export function leavePlace(tx: Tx, { quota_day, mailbox_id, api_key_id, is_test }: EmailRow): void {
+  if (quota_day === null) return;
+  if (mailbox_id !== null && !is_test) releaseUsage(tx, mailbox_id, quota_day);
+  if (api_key_id !== null) releaseKeyUsage(tx, api_key_id, quota_day, 1);
 }
 
 /** The row of an email as it is accepted: to be sent by its job, or as bulk mail in its queue. */
@@ -279,7 +329,7 @@ function bodiesOf(content: NewEmail['content']): (Bodies & { message?: string })
 function countForKey(
   tx: Tx,
   { api_key_id, day, count }: { api_key_id: number; day: string; count: number },
-  { deps: { keys }, now_ms }: AcceptanceOptions,
+  { deps: { keys }, now_ms }: Omit<AcceptanceOptions, 'is_waited_for'>,
 ): void {
   const known = keys.emailLimitOf(tx, api_key_id);
   // The key is gone. Old schedules have such keys.

@@ -11,6 +11,7 @@ import { isBulk, type StoredAttachment } from './schemas.ts';
 import type { Bodies } from './store.ts';
 import type { EmailRow, EmailSource } from './tables.ts';
 
+export const MUST_BE_LATER = 'must be in the future; without a zone it is UTC';
 /** Decision: attachments of one mail, before base64. */
 const MAX_ATTACHMENTS_BYTES = 25 * 1024 * 1024;
 
@@ -31,7 +32,7 @@ export function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now
   if (email.attachments.length > MAX_ATTACHMENTS)
     refuse('attachments', `must have at most ${MAX_ATTACHMENTS} entries (got ${email.attachments.length})`);
   if (email.scheduled_at !== null && email.scheduled_at <= rules.now_ms)
-    refuse('scheduled_at', 'must be in the future; without a zone it is UTC');
+    refuse('scheduled_at', MUST_BE_LATER);
   refuseAll(errors);
 }
 

@@ -4,13 +4,19 @@
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { utcDay } from '../../platform/host/clock.ts';
 import { forgetJobError } from '../../platform/jobs/store.ts';
 import type { RefusedRecord } from './schemas.ts';
 import { attachmentPins, type EmailRow, type EmailStatus, emailBodies, emails } from './tables.ts';
 
 export const find = rawGet<EmailRow, [id: string]>('SELECT * FROM emails WHERE id = +?', emails);
+
+/** The mails of a call of an app, in the order of its recipients. */
+export const listOfCall = rawAll<EmailRow, [call_id: string]>(
+  'SELECT * FROM emails WHERE call_id = ? ORDER BY id',
+  emails,
+);
 
 /* --- Attempts --------------------------------------------------------------------------------------------------- */
 
@@ -124,8 +130,13 @@ export const wait = rawRun<[id: string, due_at: number | null]>(
   "UPDATE emails SET status = 'queued', due_at = ?2 WHERE id = ?1",
 );
 
-/** Has an email wait for another mailbox, in whose quota it has its place. */
-export function move(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id' | 'quota_day'>): void {
+/** Has an email wait for another mailbox, in whose quota it has its place, or another moment. */
+export function move(
+  tx: Tx,
+  id: string,
+  to: Pick<EmailRow, 'mailbox_id' | 'quota_day'> &
+    Partial<Pick<EmailRow, 'from_email' | 'domain' | 'scheduled_at'>>,
+): void {
   update(tx, id, to);
 }
 

@@ -14,8 +14,9 @@ import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts'
 import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, finishJob, HELD } from '../../platform/jobs/store.ts';
 import { type FramedBodies, fillFrame, type MailContent } from '../../platform/mail/types.ts';
-import { type Candidate, listCandidates, releaseUsage, sendersOf } from '../mailboxes/service.ts';
-import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
+import { type Candidate, listCandidates, sendersOf } from '../mailboxes/service.ts';
+import type { AcceptanceDeps, Accepted } from './acceptance.ts';
+import * as acceptance from './acceptance.ts';
 import { type AcceptBulk, acceptBulk, findPlace, wakeQueue } from './bulk.ts';
 import * as bulkQueues from './bulk-store.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
@@ -48,11 +49,11 @@ import {
   type SendResult,
 } from './schemas.ts';
 import * as store from './store.ts';
-import { sweepEmails } from './sweeping.ts';
+import { emailsCascade, sweepEmails } from './sweeping.ts';
 import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
 import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
-export { type Accepted, wishesOf } from './acceptance.ts';
+export { type Accepted, notScheduled, wishesOf } from './acceptance.ts';
 export type { AcceptBulk } from './bulk.ts';
 export type { AttachmentSource } from './checking.ts';
 export { type EmailState, isPinned } from './life-store.ts';
@@ -71,7 +72,7 @@ export {
 export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
-export { bulkQueues, emailJobs, emailLife, sentMails };
+export { bulkQueues, emailJobs, emailLife, emailsCascade, sentMails };
 
 interface EmailsDeps
   extends Omit<AcceptanceDeps, 'max_body_bytes'>,
@@ -116,7 +117,11 @@ export class Emails {
    * quotas are used up, `unavailable` when no mailbox can take it.
    */
   accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
-    return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.deps.clock.now(), ...options });
+    return acceptance.acceptEmail(tx, email, {
+      deps: this.#acceptance,
+      now_ms: this.deps.clock.now(),
+      ...options,
+    });
   }
 
   /**
@@ -125,7 +130,7 @@ export class Emails {
    */
   acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
     const options = { deps: this.#acceptance, now_ms: this.deps.clock.now(), is_waited_for: false };
-    return acceptAll(tx, emails, options, of);
+    return acceptance.acceptAll(tx, emails, options, of);
   }
 
   /** Accepts a piece of bulk mail: `use` accepts one mail after the other. Returns its result. */
@@ -419,10 +424,15 @@ export class Emails {
       const of_job = { status, result: { email_id: email.id }, error: end.error };
       finishJob(tx, email.job_id, of_job, this.deps.clock.now());
     }
-    if (email.quota_day !== null && email.attempts === 0) {
-      if (email.mailbox_id !== null && !email.is_test) releaseUsage(tx, email.mailbox_id, email.quota_day);
-      if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
-    }
+    if (email.attempts === 0) acceptance.leavePlace(tx, email);
+  }
+
+  /** Has scheduled emails of one project come at another moment. Throws as accepting them does. */
+  reschedule(tx: Tx, emails: readonly EmailRow[], scheduled_at: number): void {
+    acceptance.rescheduleAll(tx, emails, scheduled_at, {
+      deps: this.#acceptance,
+      now_ms: this.deps.clock.now(),
+    });
   }
 
   /**
@@ -466,17 +476,6 @@ export class Emails {
   exportMail(read: Tx, owner: { public_id: string }, id: string): unknown {
     const row = emailLife.find(read, id);
     return row && { ...presentEmail(row, owner.public_id), content: store.findBodies(read, id) };
-  }
-
-  /** How emails take part in the deletion of their project: scheduled ones give their places back. */
-  projectCascade() {
-    return {
-      count: () => ({}),
-      remove: (tx: Tx, project: { id: number }): void => {
-        for (const { mailbox_id, day } of store.listScheduledPlaces(tx, project.id))
-          releaseUsage(tx, mailbox_id, day);
-      },
-    };
   }
 
   #require(tx: Tx, project_id: number, id: string): EmailRow {

@@ -5,10 +5,10 @@ import {
   EMAIL_LOG_RETENTION_MS,
   SWEEP_BATCH,
 } from '../../limits.ts';
-import type { Database } from '../../platform/database/database.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { deleteUsageBefore } from '../mailboxes/service.ts';
+import { deleteUsageBefore, releaseUsage } from '../mailboxes/service.ts';
 import type { AttachmentSource } from './checking.ts';
 import * as store from './store.ts';
 
@@ -47,3 +47,12 @@ export async function sweepEmails({ database, clock, objects }: Omit<SweepDeps, 
     store.deleteHoursBefore(tx, Math.floor((now - ACTIVITY_RETENTION_MS) / HOUR_MS));
   });
 }
+
+/** How emails take part in the deletion of their project: scheduled ones give their places back. */
+export const emailsCascade = {
+  count: () => ({}),
+  remove: (tx: Tx, project: { id: number }): void => {
+    for (const { mailbox_id, day } of store.listScheduledPlaces(tx, project.id))
+      releaseUsage(tx, mailbox_id, day);
+  },
+};

@@ -3,7 +3,7 @@
 import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config, SmtpSettings } from '../../config.ts';
-import { AppError, errorCodeOf, forbidden, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
@@ -11,7 +11,7 @@ import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { describeDiskFailure } from '../../platform/host/shortages.ts';
 import { rateOfKey } from '../../platform/http/admission.ts';
-import { type KeyCaller, requirePermissions } from '../../platform/http/callers.ts';
+import { type KeyCaller, requirePermissions, withoutOrigin } from '../../platform/http/callers.ts';
 import { hashRequest, type Idempotency } from '../../platform/http/idempotency.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
 import { isPlainObject, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
@@ -30,8 +30,6 @@ import {
 } from './protocol.ts';
 import { SubmissionThread } from './thread.ts';
 
-const NEEDS_NO_ORIGIN =
-  'This key is restricted, and by SMTP nobody sends an Origin: it lacks allow_no_origin (satchel key change KEY --allow-no-origin).';
 /** Any name does, and most apps ask for one. */
 const SMTP_USER = 'satchel';
 const EVERYWHERE = ['0.0.0.0', '::'];
@@ -130,19 +128,9 @@ export class Submission {
 
   /** Throws AppError `unauthenticated`, and `forbidden` for a key that may not send this way. */
   #callerOf(api_key: string): KeyCaller {
-    const caller = this.#authenticate(api_key);
+    const caller = withoutOrigin((credentials) => this.deps.keys.authenticate(credentials), api_key || '-');
     requirePermissions(caller, ['email']);
     return caller;
-  }
-
-  #authenticate(api_key: string): KeyCaller {
-    const none = { origin: null, app_id: null, android_package: null, android_cert: null };
-    try {
-      return this.deps.keys.authenticate({ api_key: api_key || '-', ...none });
-    } catch (error) {
-      // It speaks of an Origin, which mail has none of.
-      throw error instanceof AppError && error.kind === 'forbidden' ? forbidden(NEEDS_NO_ORIGIN) : error;
-    }
   }
 
   /** Accepts a message that is on disk: one mail for each recipient, all of them or none. */

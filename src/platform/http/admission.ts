@@ -50,9 +50,8 @@ export interface Accepted<C> extends Exchange {
 export function acceptKey(
   exchange: Exchange,
   needs: readonly Permission[],
-  credentials = credentialsOf(exchange.ctx.request),
+  authenticate = (): KeyCaller => exchange.deps.authenticateKey(credentialsOf(exchange.ctx.request)),
 ): Accepted<KeyCaller> {
-  const authenticate = (): KeyCaller => exchange.deps.authenticateKey(credentials);
   const caller = authenticate();
   const takeRate = noteCaller(exchange, `key:${caller.key_id}`, rateOfKey(caller));
   const accept = (key: KeyCaller): KeyCaller => {

@@ -108,6 +108,21 @@ export function requirePermissions(caller: KeyCaller, needed: readonly Permissio
   }
 }
 
+const NEEDS_NO_ORIGIN =
+  'This key is restricted, and nobody sends an Origin this way: it lacks allow_no_origin (satchel key change KEY --allow-no-origin).';
+
+/** The caller of a key that comes without an origin, by SMTP or by the API of another. Throws as `authenticate`, in words for that. */
+export function withoutOrigin(
+  authenticate: (credentials: KeyCredentials) => KeyCaller,
+  api_key: string | null,
+): KeyCaller {
+  try {
+    return authenticate({ api_key, origin: null, app_id: null, android_package: null, android_cert: null });
+  } catch (error) {
+    throw error instanceof AppError && error.kind === 'forbidden' ? forbidden(NEEDS_NO_ORIGIN) : error;
+  }
+}
+
 /** A restricted key may do nothing in marketing but subscribe. Throws AppError `forbidden`. */
 export function refuseRestricted(caller: KeyCaller): void {
   if (!caller.is_restricted) return;

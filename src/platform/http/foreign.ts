@@ -4,7 +4,13 @@
  */
 import type { AppError } from '../../errors.ts';
 import { type Accepted, acceptKey, acceptToken, runHandler } from './admission.ts';
-import type { Capability, KeyCaller, ManagementCaller, Permission } from './callers.ts';
+import {
+  type Capability,
+  type KeyCaller,
+  type ManagementCaller,
+  type Permission,
+  withoutOrigin,
+} from './callers.ts';
 import type { Exchange, Method, Route, SpecBase } from './routes.ts';
 import type { TSchema } from './schema.ts';
 
@@ -55,14 +61,10 @@ export function keyOf(
 ): Who<KeyCaller> {
   return {
     needs,
-    accept: (exchange) =>
-      acceptKey(exchange, needs, {
-        api_key: api_key(exchange.ctx.request),
-        origin: null,
-        app_id: null,
-        android_package: null,
-        android_cert: null,
-      }),
+    accept: (exchange) => {
+      const sent = api_key(exchange.ctx.request);
+      return acceptKey(exchange, needs, () => withoutOrigin(exchange.deps.authenticateKey, sent));
+    },
   };
 }
 

@@ -191,6 +191,11 @@ export const hastenJob = rawRun<[id: string, run_at: number]>(
   "UPDATE jobs SET run_at = ?2 WHERE id = ?1 AND status = 'pending' AND run_at > ?2",
 );
 
+/** Has a waiting job come at another moment, in another lane. Returns 0 for one that does not wait. */
+export const moveJob = rawRun<[id: string, run_at: number, lane: string]>(
+  "UPDATE jobs SET run_at = ?2, lane = ?3 WHERE id = ?1 AND status = 'pending'",
+);
+
 export const findJob = rawGet<JobRow, [id: string]>('SELECT * FROM jobs WHERE id = ?', jobs);
 
 // By the queue's own indexes: those that have ended, which may be very many, are in neither.
