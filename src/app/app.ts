@@ -70,6 +70,7 @@ import {
   DatabaseProjects,
 } from '../secrets/provider-accounts/databases.ts';
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
+import { VaultVersions } from '../secrets/vault/versions.ts';
 import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
 import { createCronEntries } from './cron.ts';
 import { createPorts, type Ports } from './ports.ts';
@@ -180,6 +181,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const doctor = new Doctor({ ...on, examine: on.maintenance.examine });
   const overviews = new Overviews({ ...on, doctor, projects });
   const vault = new Vault(on);
+  const vault_versions = new VaultVersions({ ...on, vault });
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);
   const database_projects = new DatabaseProjects({ ...on, accounts: database_accounts });
@@ -197,6 +199,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
     overviews,
     doctor,
     vault,
+    vault_versions,
     captcha,
     database_accounts,
     database_projects,

@@ -42,6 +42,7 @@ export function createCronEntries(services: Services): CronEntry[] {
     atStart('late enrollments', '29 * * * *', () => going_on.mendTimes()),
     atStart('open broadcasts', '31 * * * *', () => broadcast_life.mend()),
     atStart('words of nothing', '39 3 * * *', () => sweepWords(templates, [sequences, broadcasts])),
+    atStart('past of vaults', '23 3 * * *', () => services.vault_versions.sweep()),
     atStart('webhooks', '19 3 * * *', () => webhooks.sweep()),
     atStart('tries of webhooks', '29 * * * *', () => webhooks.sweepTries()),
     atStart('link domains', '7 * * * *', () => link_domains.verifyAll()),

@@ -61,7 +61,7 @@ export function createRoutes(services: Services): Route[] {
     ...auditRoutes(services),
     ...searchRoutes(services.search),
     ...overviewRoutes(services.overviews),
-    ...vaultRoutes(services.vault, services.projects),
+    ...vaultRoutes(services.vault, services.vault_versions, services.projects),
     ...kvRoutes(services),
     ...providerAccountRoutes(services),
     ...captchaRoutes(services.captcha, services.limiter),

@@ -33,7 +33,11 @@ async function statusesOf(call: (nth: number) => Promise<Answer>): Promise<numbe
 const oneWins = (won: number, lost: number): number[] => [won, lost, lost, lost, lost];
 
 /** What may be said of a thing any number of times: its end stands, and so does the vault's that holds nothing more. */
-const REPEATABLE = ['/tokens/:token', '/projects/:project/vault/:service'];
+const REPEATABLE = [
+  '/tokens/:token',
+  '/projects/:project/vault/:service',
+  '/projects/:project/vault/:service/versions',
+];
 
 async function startWithEverything() {
   const app = await startTestApp();

@@ -14,7 +14,7 @@ test('a small file, the mail of somebody who was forgotten, a value of the vault
   const on = await startSender();
   await addDomain(on.app, 'mail.example.com', null);
   const { services, data_dir } = on.app;
-  const { database, projects, objects, vault, privacy } = services;
+  const { database, projects, objects, vault, vault_versions, privacy } = services;
   const project = projects.require(on.project.slug);
   /** Of these texts, what is in the database's files. */
   const found = (texts: readonly string[]): string[] => {
@@ -53,7 +53,9 @@ test('a small file, the mail of somebody who was forgotten, a value of the vault
 
   await objects.remove(project.id, public_id, noNote);
   await privacy.forget(actor, project, ADDRESS);
-  await vault.remove(actor, project, requireVaultService('stripe'));
+  const service = requireVaultService('stripe');
+  await vault.remove(actor, project, service);
+  await vault_versions.purge(actor, project, { service });
   await database.tidyLog();
   await database.tidyLog();
   expect(found([...going, `what stays ${WORDS}`])).toEqual([`what stays ${WORDS}`]);

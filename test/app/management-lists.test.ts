@@ -25,6 +25,7 @@ test('those that are plain arrays are these', () => {
     '/global-origins',
     '/projects/:project/api-keys/:apiKey/origins',
     '/projects/:project/email-templates',
+    '/projects/:project/environments',
     '/projects/:project/vault',
     '/relay-providers',
     '/vault/services',

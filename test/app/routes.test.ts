@@ -110,6 +110,7 @@ const MARKETING = [
 /** What is asked for there has to be said. */
 const NEEDED_QUERIES: Readonly<Record<string, string>> = {
   '/search': '?q=owner',
+  '/projects/:project/vault/diff': '?from=production&to=staging',
   '/projects/:project/email-schedule-runs': '?cron_expression=@daily',
 };
 /** Files and mail of a project on the management plane. */
@@ -173,7 +174,10 @@ const GUARDS: Readonly<Record<string, string[]>> = {
   'data: captcha read': ['POST /captcha/verify'],
   'data: email': ['DELETE /emails/:id/schedule', 'POST /emails/batch', 'POST /emails/send'],
   'machine: can_administer': ['GET /metrics'],
-  'foreign: can_reveal_vault': ['GET /v1/:mount/data/:project', 'GET /v1/:mount/metadata'],
+  'foreign: can_reveal_vault': [
+    ...['GET /v1/:mount/data/:project', 'GET /v1/:mount/data/:project/:environment'],
+    ...['GET /v1/:mount/metadata', 'GET /v1/:mount/metadata/:project'],
+  ],
   'foreign: email': [
     ...['GET /resend/domains', 'PATCH /resend/emails/:id', 'POST /resend/emails'],
     ...['POST /resend/emails/:id/cancel', 'POST /resend/emails/batch'],
@@ -328,25 +332,24 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /database-projects/:database/reveal',
   ],
   'management: can_read_vault': [
-    'GET /projects/:project/vault',
-    'GET /projects/:project/vault/:service',
-    'GET /vault/projects',
+    ...['GET /projects/:project/environments', 'GET /projects/:project/vault', 'GET /vault/projects'],
+    ...['GET /projects/:project/vault/:service', 'GET /projects/:project/vault/:service/versions'],
   ],
   'management: can_administer can_reveal_vault': ['POST /projects/:project/export'],
   'management: can_reveal_vault': [
-    'GET /projects/:project/vault-files/:file',
+    ...['GET /projects/:project/vault-files/:file', 'GET /projects/:project/vault/diff'],
     'POST /projects/:project/vault/:service/reveal',
+    'POST /projects/:project/vault/:service/versions/:version/reveal',
     'POST /projects/:project/vault/reveal',
   ],
   'management: can_write_vault': [
-    'DELETE /ai-accounts/:account',
-    'DELETE /projects/:project/vault/:service',
-    'PATCH /ai-accounts/:account',
-    'POST /ai-accounts',
-    'POST /projects/:project/vault/env/import',
-    'PUT /ai-accounts/:account/projects',
-    'PUT /projects/:project/ai-accounts',
-    'PUT /projects/:project/vault/:service',
+    ...['DELETE /ai-accounts/:account', 'PATCH /ai-accounts/:account', 'POST /ai-accounts'],
+    ...['PUT /ai-accounts/:account/projects', 'PUT /projects/:project/ai-accounts'],
+    ...['DELETE /projects/:project/vault/:service', 'DELETE /projects/:project/vault/:service/versions'],
+    'DELETE /projects/:project/environments/:environment',
+    ...['PATCH /projects/:project/environments/:environment', 'POST /projects/:project/environments'],
+    'POST /projects/:project/vault/:service/versions/:version/restore',
+    ...['POST /projects/:project/vault/env/import', 'PUT /projects/:project/vault/:service'],
   ],
 };
 

@@ -171,11 +171,8 @@ describe.skipIf(executable === null)('in a vault', () => {
     const { vault, projects } = on.app.services;
     const shop = projects.require(sample.project);
     const env = requireVaultService('env');
-    await vault.set(actor, shop, env, { VITE_LINES: 'a carriage\rreturn' }, [
-      'VITE_LINES',
-      'VITE_THEME',
-      'NOTE',
-    ]);
+    const plain = ['VITE_LINES', 'VITE_THEME', 'NOTE'];
+    await vault.set(actor, shop, env, { VITE_LINES: 'a carriage\rreturn' }, { plain });
     const { page } = await open('?tab=files');
     const before = reveals().length;
     await page.getByRole('button', { name: 'Show the file, on record' }).click();

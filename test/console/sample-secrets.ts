@@ -9,7 +9,7 @@ async function addVault(app: TestApp, hostile: string): Promise<void> {
   const { vault, projects } = app.services;
   const shop = projects.require('shop');
   const set = (service: string, values: object, plain?: string[]) =>
-    vault.set(actor, shop, requireVaultService(service), values, plain);
+    vault.set(actor, shop, requireVaultService(service), values, { plain });
   await set('stripe', { publishable_key: 'pk_live_51HsQk2eZvKYlo2C', secret_key: 'sk_live_of_the_shop' });
   await set('captcha', { site_key: hostile, secret_key: '0x4AAAAAAADnPIDROrmt1Wwj', widget_mode: 'managed' });
   const content_base64 = Buffer.from('{"type":"service_account"}').toString('base64');

@@ -2,6 +2,7 @@
 
 import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
+import { requireVaultService } from '../../src/secrets/vault/registry.ts';
 import { type Answer, addCapturingMailbox, type makeProject, type TestApp } from './helpers.ts';
 import { png, quarters } from './images.ts';
 
@@ -69,6 +70,12 @@ export async function makeOneOfEach(
   await manage(`${project}/vault/captcha`, { values: { site_key: 'site-1' } }, 'PUT');
   const config_file = { filename: 'sa.json', content_base64: 'e30=' };
   await manage(`${project}/vault/firebase`, { values: { service_account: config_file } }, 'PUT');
+  const { name: environment } = await manage(`${project}/environments`, { name: 'staging' });
+  const [version] = app.services.vault_versions.list(
+    owner,
+    { service: requireVaultService('captcha') },
+    {},
+  ).data;
   const account = await manage('/ai-accounts', { name: 'ai', provider: 'openai', api_key: 'sk-canary' });
   const database_account = await manage('/database-accounts', { name: 'db', access_token: 'sbp-canary' });
   const database = await manage('/database-projects', {
@@ -102,7 +109,7 @@ export async function makeOneOfEach(
   const values = {
     ...{ ...named, ...mailed, ...accounts, ...platform, ...origins, database: database.id },
     ...{ project: owner.slug, slug: 'hello', service: 'captcha', file: 'firebase.service_account', key: 'a' },
-    ...{ webhook: webhook.id, delivery },
+    ...{ webhook: webhook.id, delivery, environment, version: version?.version },
     ...{ name: 'mail.example.com', address: 'shop@mail.example.com', suppression: suppression.id },
     contact: await makeContact(app, owner, list),
   };

@@ -5,6 +5,7 @@ import { fieldsOf } from '../../platform/cli/fields.ts';
 import {
   CAN_HELP,
   collect,
+  listOption,
   presentPowers,
   readCapabilities,
   requireScope,
@@ -26,21 +27,30 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
         ...requireScope(options, 'the token'),
         capabilities: can,
         read_only: options.readOnly === true,
+        ...(options.environment === undefined ? {} : { environments: listOption(options, 'environment') }),
         expires_in_days,
       }),
-      options: { projects: '--project', capabilities: '--can', expires_in_days: '--expires-in-days' },
+      options: {
+        projects: '--project',
+        environments: '--environment',
+        capabilities: '--can',
+        expires_in_days: '--expires-in-days',
+      },
     })
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--read-only', 'it changes nothing')
+    .option('--environment <environment>', 'of vaults it knows this one alone; may be repeated', collect)
     .option('--expires-in-days <n>', `days it lives (default: ${DEFAULT_TOKEN_DAYS})`, wholeNumber(1))
     .remark(`Without --can a token manages projects, keys and origins, and nothing else. With administer, which goes with
---all-projects only, it manages what belongs to no project too: domains, mailboxes, people, tokens, backups.`)
+--all-projects only, it manages what belongs to no project too: domains, mailboxes, people, tokens, backups.
+With --environment it knows no other environments of vaults, production neither unless that is named.`)
     .example(
       'satchel token create --name laptop --all-projects --can all',
       'satchel token create --name dashboard --all-projects --read-only',
       'satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30',
+      'satchel token create --name ci --project shop --can reveal_vault --environment staging',
     )
     .shows(
       async ({ services, actor, sent }) => {

@@ -76,13 +76,22 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
 }
 
 function readBody(body: Static<typeof newTokenBody>): NewTokenInput {
-  const { name, read_only, all_projects = false, projects = [], expires_at, expires_in_days } = body;
+  const {
+    name,
+    read_only,
+    environments,
+    all_projects = false,
+    projects = [],
+    expires_at,
+    expires_in_days,
+  } = body;
   return {
     name,
     all_projects,
     projects,
     capabilities: [...capabilitiesIn(body)],
     ...(read_only === undefined ? {} : { read_only }),
+    ...(environments === undefined ? {} : { environments }),
     ...(expires_at === undefined ? {} : { expires_at }),
     ...(expires_in_days === undefined ? {} : { expires_in_days }),
   };

@@ -4,6 +4,7 @@ import { GRANTABLE } from '../../platform/http/callers.ts';
 import { capabilityFields, powerFields } from '../../platform/http/capabilities.ts';
 import {
   dateTime,
+  environmentName,
   named,
   nullable,
   oneOf,
@@ -14,11 +15,23 @@ import {
 } from '../../platform/http/schema.ts';
 import { abbreviatedProject } from '../projects/service.ts';
 
+/** Decision: more than a vault has. */
+const MAX_TOKEN_ENVIRONMENTS = 20;
+
 /** At most one of the two; without either it is the default number of days. */
 const expiryWithin = (max_days: number) => ({
   expires_at: t.Optional(dateTime()),
   expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: max_days })),
 });
+
+const environments = () =>
+  t.Array(environmentName(), {
+    minItems: 1,
+    maxItems: MAX_TOKEN_ENVIRONMENTS,
+    description:
+      'The environments of vaults that it knows, by name, in whichever of its projects has them; of others it learns nothing, and it ' +
+      'changes none of them. All, where they are left out; not with can_administer.',
+  });
 
 /** What the command line gives. */
 export const newToken = t.Object({
@@ -28,6 +41,7 @@ export const newToken = t.Object({
   projects: t.Array(t.String()),
   capabilities: t.Array(oneOf(GRANTABLE)),
   read_only: t.Optional(t.Boolean()),
+  environments: t.Optional(environments()),
   ...expiryWithin(MAX_TOKEN_DAYS),
 });
 export type NewTokenInput = Static<typeof newToken>;
@@ -37,6 +51,7 @@ export const newTokenBody = named(
   t.Object({
     name: text({ min: 1, max: MAX_NAME_CHARS }),
     ...optionals(powerFields),
+    environments: t.Optional(environments()),
     ...expiryWithin(MAX_GIVEN_TOKEN_DAYS),
   }),
 );
@@ -54,6 +69,8 @@ const introspection = {
   can_administer: t.Optional(t.Literal(true)),
   /** There only where it is true: of itself, or as the person is whose token it is. */
   read_only: t.Optional(t.Literal(true)),
+  /** There only where it knows some environments of vaults alone. */
+  environments: t.Optional(t.Array(t.String())),
   projects: t.Optional(t.Array(abbreviatedProject)),
 };
 

@@ -4,7 +4,7 @@ import { DEFAULT_TOKEN_DAYS, MAX_GIVEN_TOKEN_DAYS, MAX_TOKEN_DAYS } from '../../
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
-import type { Actor, ManagementCaller } from '../../platform/http/callers.ts';
+import { type Actor, ADMINISTER, type ManagementCaller } from '../../platform/http/callers.ts';
 import {
   capabilitiesOf,
   flagsOf,
@@ -83,6 +83,7 @@ export class Tokens {
         : listScopeIds(this.deps.database.read, { kind: 'token', id: token.id }),
       capabilities: new Set(capabilitiesOf(token)),
       read_only: isReadOnly(token),
+      ...(token.environments ? { environments: token.environments } : {}),
     };
     return { token, caller };
   }
@@ -122,6 +123,7 @@ export class Tokens {
         read_only: powers.read_only,
         is_persons_read_only: false,
         ...flagsOf([...powers.capabilities]),
+        environments: input.environments ? [...new Set(input.environments)] : null,
         expires_at: this.#expiryOf(input, now),
         created_at: now,
         created_by_kind: actor.kind,
@@ -139,6 +141,7 @@ export class Tokens {
           .map(({ public_id }) => public_id),
         capabilities: capabilitiesOf(row),
         ...(row.read_only ? { read_only: true } : {}),
+        ...(row.environments ? { environments: row.environments } : {}),
         expires_at: toIso(row.expires_at),
       };
       recordAudit(tx, actor, { event: 'token.created', target: targetOf(row), project: null, metadata }, now);
@@ -172,10 +175,12 @@ export class Tokens {
 
   /** The powers of a new token. Throws AppError `invalid` for unknown projects; in the shell `not_found`. */
   powersOfNew(
-    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities' | 'read_only'>,
+    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities' | 'read_only' | 'environments'>,
     giver: ManagementCaller | null,
   ): Powers {
-    const { all_projects, projects, capabilities, read_only = false } = input;
+    const { all_projects, projects, capabilities, read_only = false, environments } = input;
+    if (environments && capabilities.includes(ADMINISTER))
+      throw invalid({ environments: [`does not go with ${ADMINISTER}`] });
     const project_ids = this.deps.projects.resolveScope(giver, projects);
     const powers = { capabilities: new Set(capabilities), read_only, all_projects, project_ids };
     requireSensible(powers);
@@ -259,6 +264,7 @@ export class Tokens {
       ...flags,
       ...(can_administer ? { can_administer } : {}),
       ...(isReadOnly(row) ? { read_only: true } : {}),
+      ...(row.environments ? { environments: row.environments } : {}),
       ...(row.all_projects ? {} : { projects: this.deps.projects.scopeOf({ kind: 'token', id: row.id }) }),
     };
   }

@@ -13,6 +13,7 @@ export const accessTokens = sqliteTable('access_tokens', {
   can_write_vault: integer({ mode: 'boolean' }).notNull(),
   can_read_database_tokens: integer({ mode: 'boolean' }).notNull(),
   can_read_ai_accounts: integer({ mode: 'boolean' }).notNull(),
+  environments: text({ mode: 'json' }).$type<string[]>(),
   expires_at: integer(),
   revoked_at: integer(),
   last_used_at: integer(),

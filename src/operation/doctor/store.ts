@@ -22,12 +22,12 @@ export function sizeOf(sqlite: Sqlite): { bytes: number; free_bytes: number } {
   return { bytes: pragma('page_count') * page_bytes, free_bytes: pragma('freelist_count') * page_bytes };
 }
 
-/** Every column that holds sealed values: by convention its name says so. */
+/** Every column that holds sealed values: by convention its name says so. What a vault has held mends nothing any more. */
 export function listSealedColumns(sqlite: Sqlite): { table: string; column: string }[] {
   return sqlite
     .query(
       `SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-       WHERE tables.type = 'table' AND (columns.name = 'sealed' OR columns.name GLOB '*sealed_*')`,
+       WHERE tables.type = 'table' AND tables.name <> 'vault_versions' AND (columns.name = 'sealed' OR columns.name GLOB '*sealed_*')`,
     )
     .values()
     .flatMap(([table, column]) =>

@@ -90,6 +90,7 @@ const RULES: Partial<Record<string, Rule>> = {
   },
   audit_events: (row, arrival) => ({ ...withActor(row, arrival), target: targetOf(row.target, arrival) }),
   vault_reveals: withActor,
+  vault_versions: withActor,
   // It is told of what happens from here on.
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => {

@@ -14,7 +14,7 @@ export const GOING = words(`
   contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs app_calls
   emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
   sequence_mails enrollments sequence_counts broadcasts broadcast_variants broadcast_recipients broadcast_counts broadcast_hours broadcast_links
-  vault_services vault_environments vault_values vault_reveals webhooks`);
+  vault_environments vault_services vault_values vault_versions vault_reveals webhooks`);
 
 /** Of these, rows have numbers that other rows name, or that tell which came first: each gets another one where it arrives. */
 export const NUMBERED = [
@@ -67,7 +67,7 @@ export const NAMED_BEYOND: Partial<Record<Numbered, readonly (readonly [table: s
 export const FOUND_BY_PARENT = words('contacts');
 /** No index has them in the order of their ids, which says nothing about them. */
 export const UNORDERED = words(
-  'key_origins email_templates merge_sources email_reports email_replies email_clicks vault_values',
+  'key_origins email_templates merge_sources email_reports email_replies email_clicks vault_values vault_versions',
 );
 /** Triggers have counted as other rows arrived: what the file says takes the place of these counts. */
 export const COUNTED = words('upload_days sequence_counts');

@@ -63,6 +63,8 @@ export interface ManagementCaller {
   readonly capabilities: ReadonlySet<Capability>;
   /** Whether they change nothing, whatever else they may do. */
   readonly read_only: boolean;
+  /** The environments of vaults that they know; all, where it is not said. */
+  readonly environments?: readonly string[];
 }
 
 /** A person who is signed in, and the session that they ask by. */

@@ -36,6 +36,9 @@ export const emailAddress = () => Type.String({ format: 'email' });
 /** An ISO 8601 moment; parsed to the same moment in UTC. Without a zone it is UTC. */
 export const dateTime = () => Type.String({ format: 'date-time' });
 export const ulid = () => Type.String({ format: 'ulid', minLength: 26, maxLength: 26 });
+/** Of vaults. */
+export const environmentName = () =>
+  Type.String({ format: 'environment', description: '`[a-z][a-z0-9-]{0,31}`' });
 export const webUrl = (max: number) => Type.String({ format: 'uri', maxLength: max });
 
 export function nullable<T extends TSchema>(schema: T) {

@@ -184,6 +184,14 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
   }
   if (format === 'ulid')
     return isUlid(input) ? input.toUpperCase() : fail(walk, path, 'must be a ULID (26 characters)');
+  if (format === 'environment')
+    return /^[a-z][a-z0-9-]{0,31}$/.test(input)
+      ? input
+      : fail(
+          walk,
+          path,
+          'must be a name such as staging: a letter, then letters, digits and hyphens, 32 at most, in lower case',
+        );
   if (format === 'uri') {
     const url = URL.canParse(input) ? new URL(input) : null;
     return url && /^https?:$/.test(url.protocol)

@@ -94,7 +94,9 @@ gives is taken for the editor's and left out; that of several lines stays.`)
           : service.fields.find((each) => each.field === name);
         values.set(name, await readValue(cli, { service, name, field }, pair.slice(name.length + 1)));
       }
-      const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), plain);
+      const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), {
+        plain,
+      });
       if (service.service === 'captcha')
         warn(
           cli,

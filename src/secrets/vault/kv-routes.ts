@@ -1,6 +1,6 @@
 /**
  * The vault as HashiCorp's KV version 2, to read, for deploy tools that know only that. Its project is the
- * path of a secret, whose fields are the variables of the `server` env block.
+ * path of a secret (and an environment, below that), whose fields are the variables of the `server` env block.
  */
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import type { Tokens } from '../../access/tokens/service.ts';
@@ -13,6 +13,7 @@ import type { RequestContext, Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { VERSION } from '../../version.ts';
 import { UNDECRYPTABLE, type Vault } from './service.ts';
+import { PRODUCTION } from './stored-fields.ts';
 
 /** One sentence for whoever may not: a stranger learns nothing of what is there. */
 const DENIED =
@@ -42,37 +43,28 @@ const anyToken = tokenOf(tokenSent, []);
 
 const asked = { dialect: DIALECT, method: 'GET', tag: 'Vault' } as const;
 
-export function kvRoutes({
-  vault,
-  projects,
-  tokens,
-  clock,
-}: {
+interface Deps {
   vault: Vault;
   projects: Projects;
   tokens: Tokens;
   clock: Clock;
-}): Route[] {
-  const mounts = ['', '/*'].map((rest) =>
+}
+
+export function kvRoutes(deps: Deps): Route[] {
+  return [...dataRoutes(deps), ...listRoutes(deps), ...selfRoutes(deps)];
+}
+
+/** The variables of a project, in production unless the path names an environment. */
+function dataRoutes({ vault, projects }: Deps): Route[] {
+  return ['', '/:environment'].map((rest) =>
     foreignRoute({
       ...asked,
-      path: `/sys/internal/ui/mounts/:mount${rest}`,
-      summary: 'What a mount is: always KV version 2',
-      who: anyToken,
-      load: requireMount,
-      handle: ({ ctx }) =>
-        answer(ctx, { path: `${ctx.params.mount}/`, type: 'kv', options: { version: '2' } }, 'system'),
-    }),
-  );
-  const list = t.Object({ list: t.Optional(t.String()) });
-  return [
-    foreignRoute({
-      ...asked,
-      path: '/:mount/data/:project',
+      path: `/:mount/data/:project${rest}`,
       summary: 'The variables of a project',
       who: reader,
       query: t.Object({ version: t.Optional(t.String()) }),
-      load: (input) => projectOf(projects, input),
+      load: (input) =>
+        vault.environments.at(projectOf(projects, input), input.ctx.params.environment, input.caller),
       async handle({ ctx, caller, query, resource }) {
         const { values, version, changed_at } = await vault.readForKv(actorOf(caller, ctx.ip), resource);
         if (query.version !== undefined && !['0', String(version)].includes(query.version))
@@ -88,22 +80,68 @@ export function kvRoutes({
         return answer(ctx, { data: values, metadata });
       },
     }),
+  );
+}
+
+function listRoutes({ vault, projects }: Deps): Route[] {
+  const query = t.Object({ list: t.Optional(t.String()) });
+  /** Those of a project that a token knows. */
+  const namesOf = (project: ProjectRow, caller: ManagementCaller): string[] =>
+    vault.environments.list(project, caller).map(({ name }) => name);
+  const isOther = (name: string): boolean => name !== PRODUCTION;
+  return [
     foreignRoute({
       ...asked,
       path: '/:mount/metadata',
       summary: 'The projects whose variables the token may read',
       who: reader,
-      query: list,
+      query,
       load: requireMount,
       handle({ ctx, caller, query }) {
         requireList(query);
-        const keys = projects
-          .listAll({})
-          .flatMap(({ id, slug }) => (mayAccessProject(caller, id) ? [slug] : []));
+        const keys = projects.listAll({}).flatMap((project) => {
+          const names = mayAccessProject(caller, project.id) ? namesOf(project, caller) : [];
+          const { slug } = project;
+          return [
+            ...(names.includes(PRODUCTION) ? [slug] : []),
+            ...(names.some(isOther) ? [`${slug}/`] : []),
+          ];
+        });
         if (keys.length === 0) throw notFound('Project');
         return answer(ctx, { keys });
       },
     }),
+    foreignRoute({
+      ...asked,
+      path: '/:mount/metadata/:project',
+      summary: 'The environments of a project beside production',
+      who: reader,
+      query,
+      load: (input) => projectOf(projects, input),
+      handle({ ctx, caller, query, resource }) {
+        requireList(query);
+        const keys = namesOf(resource, caller).filter(isOther);
+        if (keys.length === 0) throw notFound('Environment beside production');
+        return answer(ctx, { keys });
+      },
+    }),
+  ];
+}
+
+/** What a client asks of the token, the mount and the server before it reads. */
+function selfRoutes({ tokens, clock }: Deps): Route[] {
+  const mounts = ['', '/*'].map((rest) =>
+    foreignRoute({
+      ...asked,
+      path: `/sys/internal/ui/mounts/:mount${rest}`,
+      summary: 'What a mount is: always KV version 2',
+      who: anyToken,
+      load: requireMount,
+      handle: ({ ctx }) =>
+        answer(ctx, { path: `${ctx.params.mount}/`, type: 'kv', options: { version: '2' } }, 'system'),
+    }),
+  );
+  return [
     foreignRoute({
       ...asked,
       path: '/auth/token/lookup-self',

@@ -1,18 +1,20 @@
 /** The vault's endpoints on the management plane: registry, metadata, changes, reveals, files. */
 import { createHash } from 'node:crypto';
 import { create as contentDisposition } from 'content-disposition';
-import type { ProjectRow, Projects } from '../../access/projects/service.ts';
+import type { Projects } from '../../access/projects/service.ts';
 import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
-import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { managementRoute, type Route } from '../../platform/http/routes.ts';
 import { oneOf, t } from '../../platform/http/schema.ts';
 import {
-  requireVaultField,
-  requireVaultFile,
-  requireVaultService,
-  VAULT_SERVICES,
-  type VaultService,
-} from './registry.ts';
+  environmentRoutes,
+  type FindService,
+  type FindVault,
+  findersOf,
+  inEnvironment,
+} from './environment-routes.ts';
+import { knowsEnvironment } from './environments.ts';
+import { requireVaultField, requireVaultFile, VAULT_SERVICES } from './registry.ts';
 import {
   envImport,
   importBody,
@@ -23,25 +25,27 @@ import {
   setServiceBody,
   vaultProject,
 } from './schemas.ts';
-import type { Vault } from './service.ts';
+import { serviceShownTo, type Vault } from './service.ts';
+import { PRODUCTION } from './stored-fields.ts';
+import { versionRoutes } from './version-routes.ts';
+import type { VaultVersions } from './versions.ts';
 
-interface Input {
-  ctx: RequestContext;
-  caller: ManagementCaller;
-}
+const query = t.Object(inEnvironment);
 
-export function vaultRoutes(vault: Vault, projects: Projects): Route[] {
-  const project = ({ ctx, caller }: Input): ProjectRow =>
-    projects.requireFor(caller, ctx.params.project ?? '');
-  const projectAndService = (input: Input): { project: ProjectRow; service: VaultService } => ({
-    project: project(input),
-    service: requireVaultService(input.ctx.params.service ?? ''),
-  });
+export function vaultRoutes(vault: Vault, versions: VaultVersions, projects: Projects): Route[] {
+  const { find, findService } = findersOf(vault, projects);
   return [
     ...registryRoutes(vault, projects),
-    ...serviceRoutes(vault, project, projectAndService),
-    ...revealRoutes(vault, project, projectAndService),
+    ...environmentRoutes(vault, projects),
+    ...serviceRoutes(vault, find, findService),
+    ...revealRoutes(vault, find, findService),
+    ...versionRoutes(versions, findService),
   ];
+}
+
+/** Who does not know production has no vault there. */
+function inProduction(caller: ManagementCaller): ManagementCaller {
+  return knowsEnvironment(caller, PRODUCTION) ? caller : { ...caller, all_projects: false, project_ids: [] };
 }
 
 function registryRoutes(vault: Vault, projects: Projects): Route[] {
@@ -60,7 +64,7 @@ function registryRoutes(vault: Vault, projects: Projects): Route[] {
       path: '/vault/projects',
       needs: ['can_read_vault'],
       tag: 'Vault',
-      summary: 'Every visible project, and what its vault holds',
+      summary: 'Every visible project, and what its vault holds in production',
       query: t.Object({
         q: t.Optional(t.String({ description: 'Substring of name or slug.' })),
         status: t.Optional(oneOf(['active', 'inactive'])),
@@ -68,7 +72,7 @@ function registryRoutes(vault: Vault, projects: Projects): Route[] {
       }),
       response: t.Array(vaultProject),
       handle: ({ caller, query }) =>
-        projects.list(caller, query).map((each) => ({
+        projects.list(inProduction(caller), query).map((each) => ({
           id: each.id,
           public_id: each.public_id,
           name: each.name,
@@ -80,11 +84,7 @@ function registryRoutes(vault: Vault, projects: Projects): Route[] {
   ];
 }
 
-function serviceRoutes(
-  vault: Vault,
-  project: (input: Input) => ProjectRow,
-  projectAndService: (input: Input) => { project: ProjectRow; service: VaultService },
-): Route[] {
+function serviceRoutes(vault: Vault, find: FindVault, findService: FindService): Route[] {
   return [
     managementRoute({
       method: 'GET',
@@ -94,7 +94,8 @@ function serviceRoutes(
       summary: 'What a vault holds: plain values, and presence flags for the rest',
       description: 'A plain array with one entry a service.',
       response: t.Array(serviceMetadata),
-      load: project,
+      query,
+      load: find,
       handle: ({ resource }) => vault.describe(resource),
     }),
     managementRoute({
@@ -104,8 +105,9 @@ function serviceRoutes(
       tag: 'Vault',
       summary: 'What a vault holds of one service',
       response: serviceMetadata,
-      load: projectAndService,
-      handle: ({ resource }) => vault.describeService(resource.project, resource.service),
+      query,
+      load: findService,
+      handle: ({ resource }) => vault.describeService(resource.at, resource.service),
     }),
     managementRoute({
       method: 'PUT',
@@ -119,13 +121,14 @@ function serviceRoutes(
       body: setServiceBody,
       example: { values: { secret_key: 'sk_test_51Example' } },
       response: serviceMetadata,
-      load: projectAndService,
+      query,
+      load: findService,
       errorsIn: ({ body, resource }) =>
-        'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
-      async handle({ ctx, caller, body, resource: { project, service } }) {
-        const stored = await vault.set(actorOf(caller, ctx.ip), project, service, body.values, body.plain);
-        // Whoever may write but not read is not shown what is stored.
-        return caller.capabilities.has('can_read_vault') ? stored : { present: stored.present };
+        'values' in body ? vault.errorsIn(resource.at, resource.service, body) : {},
+      async handle({ ctx, caller, body, resource: { at, service } }) {
+        const { values, ...options } = body;
+        const stored = await vault.set(actorOf(caller, ctx.ip), at, service, values, options);
+        return serviceShownTo(caller, stored);
       },
     }),
     managementRoute({
@@ -140,7 +143,8 @@ function serviceRoutes(
       body: importBody,
       example: { text: 'SESSION_KEY="k-1"\nLOG_LEVEL=info\n', dry_run: true },
       response: envImport,
-      load: project,
+      query,
+      load: find,
       handle: ({ ctx, caller, body: { text, plain, dry_run = false }, resource }) =>
         vault.importEnv(actorOf(caller, ctx.ip), resource, { text, field: 'text', plain, is_dry: dry_run }),
     }),
@@ -151,18 +155,15 @@ function serviceRoutes(
       tag: 'Vault',
       summary: 'Remove everything stored of a service',
       response: removedService,
-      load: projectAndService,
+      query,
+      load: findService,
       handle: ({ ctx, caller, resource }) =>
-        vault.remove(actorOf(caller, ctx.ip), resource.project, resource.service),
+        vault.remove(actorOf(caller, ctx.ip), resource.at, resource.service),
     }),
   ];
 }
 
-function revealRoutes(
-  vault: Vault,
-  project: (input: Input) => ProjectRow,
-  projectAndService: (input: Input) => { project: ProjectRow; service: VaultService },
-): Route[] {
+function revealRoutes(vault: Vault, find: FindVault, findService: FindService): Route[] {
   return [
     managementRoute({
       method: 'POST',
@@ -173,7 +174,8 @@ function revealRoutes(
       summary: 'Every credential of a project, with env blocks',
       description: 'Recorded before it answers. What does not decrypt is listed in `undecryptable`.',
       response: revealedVault,
-      load: project,
+      query,
+      load: find,
       handle: ({ ctx, caller, resource }) =>
         vault.reveal(actorOf(caller, ctx.ip), resource, { how: 'reveal' }),
     }),
@@ -186,12 +188,13 @@ function revealRoutes(
       summary: 'Every credential of one service, or one of them, with env blocks',
       description: 'Recorded before it answers.',
       query: t.Object({
+        ...inEnvironment,
         field: t.Optional(t.String({ description: 'This field alone; the record of the reveal names it.' })),
       }),
       response: revealedVault,
-      load: projectAndService,
+      load: findService,
       handle: ({ ctx, caller, query, resource }) =>
-        vault.reveal(actorOf(caller, ctx.ip), resource.project, {
+        vault.reveal(actorOf(caller, ctx.ip), resource.at, {
           how: 'reveal',
           service: resource.service,
           ...(query.field === undefined ? {} : { field: requireVaultField(resource.service, query.field) }),
@@ -208,8 +211,9 @@ function revealRoutes(
       },
       summary: 'A stored configuration file, as it is',
       description: '`{file}` is `<service>.<field>`. Recorded before it answers.',
+      query,
       load(input) {
-        const owner = project(input);
+        const owner = find(input);
         const file = requireVaultFile(input.ctx.params.file ?? '');
         vault.requireStoredFile(owner, file);
         return { owner, file };

@@ -1,8 +1,20 @@
 /** Shapes of the vault, for the API. */
-import { named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
+import {
+  changesOf,
+  environmentName,
+  named,
+  nullable,
+  oneOf,
+  type Static,
+  t,
+} from '../../platform/http/schema.ts';
+import { VERSION_KINDS } from './tables.ts';
 
 /** Decision: a .env file that is imported, in code points. Half a body has room for its escapes. */
 const MAX_ENV_FILE_CHARS = 1_000_000;
+
+/** Decision: what is noted about a value, in code points. */
+export const MAX_NOTE_CHARS = 500;
 
 export const registryEntry = named(
   'VaultService',
@@ -45,6 +57,17 @@ export const setServiceBody = t.Object({
         'kind, and a new one is secret. A name that is plain already may stand here without a value.',
     }),
   ),
+  about: t.Optional(
+    t.Unsafe<unknown>(
+      t.Any({
+        type: 'object',
+        additionalProperties: true,
+        description:
+          'By field that is stored: `{expires_at?, note?}`. `expires_at` is a moment, or a date (its end, UTC), of which doctor and Home ' +
+          `remind; another value ends it. \`note\` has at most ${MAX_NOTE_CHARS} characters, for all who read the vault. null takes one away.`,
+      }),
+    ),
+  ),
 });
 
 export const importBody = t.Object({
@@ -77,6 +100,7 @@ export type EnvImport = Static<typeof envImport>;
 export const serviceMetadata = named(
   'VaultMetadata',
   t.Object({
+    environment: t.String(),
     service: t.String(),
     label: t.String(),
     values: t.Record(t.String(), nullable(t.String()), {
@@ -85,6 +109,12 @@ export const serviceMetadata = named(
     present: t.Record(t.String(), t.Boolean(), {
       description: 'Every field, and whether it is stored; of `env` the names that are.',
     }),
+    inherited: t.Array(t.String(), { description: "Fields that are production's." }),
+    about: t.Record(
+      t.String(),
+      t.Object({ expires_at: nullable(t.String({ format: 'date-time' })), note: nullable(t.String()) }),
+      { description: 'When the value of a field ends, and what is noted about it, where either is known.' },
+    ),
     updated_at: nullable(t.String({ format: 'date-time' })),
   }),
 );
@@ -116,6 +146,9 @@ const revealedFile = named('RevealedFile', t.Object({ filename: t.String(), cont
 const revealedValue = t.Union([t.String(), revealedFile]);
 export type RevealedValue = Static<typeof revealedValue>;
 
+const fieldNames = (description = '') =>
+  t.Array(t.Object({ service: t.String(), field: t.String() }), description ? { description } : {});
+
 export const revealedVault = named(
   'RevealedVault',
   t.Object({
@@ -133,7 +166,8 @@ export const revealedVault = named(
           'as it is stored. Plain names of `env` are in a client block where they begin with its prefix.',
       },
     ),
-    undecryptable: t.Array(t.Object({ service: t.String(), field: t.String() })),
+    inherited: fieldNames("Fields that are production's."),
+    undecryptable: fieldNames(),
     shadowed: t.Array(t.Object({ service: t.String(), field: t.String(), name: t.String() }), {
       description:
         'Fields that do not stand in a block, as the service `env` has a variable of the same name.',
@@ -153,3 +187,57 @@ export const removedService = named(
   }),
 );
 export type RemovedService = Static<typeof removedService>;
+
+export const newEnvironment = named(
+  'NewVaultEnvironment',
+  t.Object({ name: environmentName(), inherits: t.Optional(t.Boolean()) }),
+);
+export const changedEnvironment = changesOf({ inherits: t.Boolean() });
+
+export const environmentRecord = named(
+  'VaultEnvironment',
+  t.Object({
+    name: t.String(),
+    inherits: t.Boolean({ description: "Whether what it lacks is production's, field by field." }),
+    updated_at: nullable(
+      t.String({ format: 'date-time', description: 'When its values last changed; null: never.' }),
+    ),
+  }),
+);
+export type EnvironmentRecord = Static<typeof environmentRecord>;
+
+export const vaultDiff = named(
+  'VaultDiff',
+  t.Object({
+    only_in_from: fieldNames(),
+    only_in_to: fieldNames(),
+    differ: fieldNames(),
+  }),
+);
+export type VaultDiff = Static<typeof vaultDiff>;
+
+export const vaultVersion = named(
+  'VaultVersion',
+  t.Object({
+    version: t.String(),
+    field: t.String(),
+    kind: oneOf(VERSION_KINDS),
+    is_current: t.Boolean({ description: 'Whether it is the newest of its field.' }),
+    filename: nullable(t.String()),
+    changed_at: t.String({ format: 'date-time' }),
+    by: t.Object({
+      kind: oneOf(['token', 'person', 'shell', 'system']),
+      id: nullable(t.String()),
+      name: t.String(),
+    }),
+  }),
+);
+export type VaultVersion = Static<typeof vaultVersion>;
+
+export const revealedVersion = named(
+  'RevealedVaultVersion',
+  t.Object({ version: t.String(), field: t.String(), value: revealedValue }),
+);
+export type RevealedVersion = Static<typeof revealedVersion>;
+
+export const purgedVersions = named('PurgedVaultVersions', t.Object({ deleted: t.Integer() }));

@@ -5,37 +5,49 @@
 
 import type { ProjectCascade, Projects } from '../../access/projects/service.ts';
 import { AppError, collectErrors, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
-import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { about, type HealthCheck, sealedCheck, warning } from '../../platform/host/health-check.ts';
-import type { Actor } from '../../platform/http/callers.ts';
+import type { Actor, ManagementCaller } from '../../platform/http/callers.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { readChanges, settleKinds, type VaultFile } from './changes.ts';
 import { buildEnvBlock, type EnvBlock, type EnvTarget, isPublicName, pickVariables } from './env-blocks.ts';
 import { ENV, explainImport, readEnvFile } from './env-file.ts';
+import { Environments, listStored, requirePresent } from './environments.ts';
 import {
   captchaTestSecret,
+  findVaultField,
   requireVaultService,
   VAULT_SERVICES,
   type VaultField,
   type VaultService,
 } from './registry.ts';
-import type { EnvImport, RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
+import { checkReminders, errorsOfAbout, putAbout, readAbout } from './reminders.ts';
+import type {
+  EnvImport,
+  RemovedService,
+  RevealedVault,
+  ServiceMetadata,
+  VaultDiff,
+  VaultSummary,
+} from './schemas.ts';
 import * as store from './store.ts';
 import {
   describeService,
   envEntriesOf,
+  nameOf,
   type OpenedField,
+  ofOwner,
   openFields,
+  PRODUCTION,
   presentReveal,
-  sealField,
   textOf,
   undecryptableOf,
   type VaultOwner,
 } from './stored-fields.ts';
 import type { RevealHow, VaultValueRow } from './tables.ts';
+import { auditVault, putFields, recordReveal } from './writing.ts';
 
 export type { VaultOwner } from './stored-fields.ts';
 
@@ -47,9 +59,6 @@ export interface OpenedService {
 
 /** Code of a value that its key does not open. */
 export const UNDECRYPTABLE = 'PLAINTEXT_UNAVAILABLE';
-
-/** The environment of all values. */
-const PRODUCTION = 'production';
 
 interface RevealScope {
   how: RevealHow;
@@ -64,28 +73,39 @@ export interface EnvSubmission {
   plain?: readonly string[] | undefined;
 }
 
+/** What `set` takes beside values. */
+export interface SetOptions {
+  plain?: readonly string[] | undefined;
+  isPlainIfNew?(name: string): boolean;
+  about?: unknown;
+}
+
 export class Vault {
-  constructor(private readonly deps: { database: Database; clock: Clock; key_ring: KeyRing }) {}
+  readonly environments: Environments;
+
+  constructor(private readonly deps: { database: Database; clock: Clock; key_ring: KeyRing }) {
+    this.environments = new Environments(deps);
+  }
 
   /** Every service of the registry with what is stored of it; secrets by their presence alone. */
   describe(owner: VaultOwner): ServiceMetadata[] {
     const { read } = this.deps.database;
-    const stored = this.#open(owner, store.listValues(read, owner.id), (field) => !field.secret);
-    const changes = store.listChanges(read, owner.id);
-    return VAULT_SERVICES.map((service) => describeService(service, stored, changes));
+    const stored = this.#open(owner, listStored(read, owner), (field) => !field.secret);
+    const changes = store.listChanges(read, ofOwner(owner));
+    return VAULT_SERVICES.map((service) => describeService(owner, service, stored, changes));
   }
 
   /** As `describe`, for one service. */
   describeService(owner: VaultOwner, service: VaultService): ServiceMetadata {
     const { read } = this.deps.database;
-    const rows = store.listValues(read, owner.id, service.service);
+    const rows = listStored(read, owner, service.service);
     const stored = this.#open(owner, rows, (field) => !field.secret);
-    return describeService(service, stored, store.listChanges(read, owner.id));
+    return describeService(owner, service, stored, store.listChanges(read, ofOwner(owner)));
   }
 
-  /** A project's vault in numbers. */
+  /** An environment of a project's vault in numbers, of its own values. */
   summarize(owner: VaultOwner): VaultSummary {
-    const rows = store.summarizeValues(this.deps.database.read, owner.id);
+    const rows = store.summarizeValues(this.deps.database.read, ofOwner(owner));
     const updated = rows.map((row) => row.updated_at ?? 0);
     return {
       present: Object.fromEntries(
@@ -101,57 +121,68 @@ export class Vault {
   errorsIn(
     owner: VaultOwner,
     service: VaultService,
-    { values, plain }: { values?: unknown; plain?: readonly string[] },
+    { values, plain, about }: { values?: unknown; plain?: readonly string[]; about?: unknown },
   ): FieldErrors {
     const { changes, errors } = readChanges(service, { values, plain });
-    const stored = store.listNames(this.deps.database.read, owner.id, service.service);
+    const said = readAbout(service, about);
+    const stored = store.listNames(this.deps.database.read, ofOwner(owner), service.service);
     // A name with a wrong value still counts as sent; where `values` is no object, any name may have been.
     const others = plain?.filter((name) => isPlainObject(values) && !Object.hasOwn(values, name));
-    return { ...collectErrors(() => settleKinds(stored, changes, others)), ...errors };
+    const names = new Set([...stored.keys(), ...Object.keys(isPlainObject(values) ? values : {})]);
+    for (const { field, content } of changes) if (content === null) names.delete(field.field);
+    return {
+      ...collectErrors(() => settleKinds(stored, changes, others)),
+      ...errorsOfAbout(said.about, names),
+      ...errors,
+      ...said.errors,
+    };
   }
 
   /**
    * Stores given fields, removes those that are null, and leaves the others; all or nothing. A name of a
    * free-form service is secret unless `plain` names it; without `plain` it stays as it is, and a new one is as
-   * `isPlainIfNew` says. Making one plain
-   * takes its value, else whoever may not reveal it would see it. Throws AppError `invalid` for an unknown
-   * field, a value that does not fit, or names past `MAX_ENV_NAMES`, `not_found` when the project is gone.
+   * `isPlainIfNew` says. Making one plain takes its value, else whoever may not reveal it would see it. `about`
+   * says when values end, and notes. Throws AppError `invalid` for an unknown field, a value that does not fit, or
+   * names past `MAX_ENV_NAMES`, `not_found` when the project or its environment is gone.
    */
   async set(
     actor: Actor,
     owner: VaultOwner,
     service: VaultService,
     values: unknown,
-    plain?: readonly string[],
-    isPlainIfNew?: (name: string) => boolean,
+    { plain, isPlainIfNew, about }: SetOptions = {},
   ): Promise<ServiceMetadata> {
     const { changes, errors } = readChanges(service, { values, plain });
-    refuseAll(errors);
-    if (changes.length > 0 || plain) {
-      const now = this.deps.clock.now();
+    const said = readAbout(service, about);
+    refuseAll({ ...errors, ...said.errors });
+    if (changes.length > 0 || plain || said.about.size > 0) {
+      const writing = { key_ring: this.deps.key_ring, actor, now_ms: this.deps.clock.now() };
       await this.deps.database
         .write((tx) => {
+          requirePresent(tx, owner);
           // Read within the write, as kinds and number of names may have changed since the request came.
-          const stored = store.listNames(tx, owner.id, service.service);
+          const stored = store.listNames(tx, ofOwner(owner), service.service);
           const kinds = settleKinds(stored, changes, plain, isPlainIfNew);
-          if (changes.length === 0) return;
-          store.touchService(tx, { project_id: owner.id, service: service.service, updated_at: now });
-          const changed = changes.filter(({ field, content }) =>
-            this.#putField(
-              tx,
-              { owner, service, field, is_plain: kinds.get(field.field) ?? false },
-              content,
-              now,
-            ),
-          );
-          if (changed.length > 0) store.noteChange(tx, owner.id, PRODUCTION, now);
+          if (changes.length === 0 && said.about.size === 0) return;
+          const settled = changes.map((each) => ({
+            ...each,
+            is_plain: kinds.get(each.field.field) ?? false,
+          }));
+          putFields({ tx, ...writing }, owner, { service, changes: settled });
+          putAbout(tx, owner, service, said.about);
           const set = changes.filter((each) => each.content !== null).map((each) => each.field.field);
           const removed = changes.filter((each) => each.content === null).map((each) => each.field.field);
-          const metadata = { service: service.service, set, removed };
-          const told = Object.fromEntries(
-            [...set, ...removed].map((name) => [name, { secret: true as const }]),
+          const told = [...said.about.keys()];
+          const metadata = {
+            service: service.service,
+            set,
+            removed,
+            ...(told.length > 0 ? { about: told } : {}),
+          };
+          const fields = Object.fromEntries(
+            [...set, ...removed, ...told].map((name) => [name, { secret: true as const }]),
           );
-          this.#audit(tx, actor, { event: 'vault.updated', owner, metadata, changes: told }, now);
+          auditVault({ tx, ...writing }, owner, { event: 'vault.updated', metadata, changes: fields });
         })
         .catch(explainMissing('Project'));
     }
@@ -169,39 +200,12 @@ export class Vault {
   ): Promise<EnvImport> {
     const values = Object.fromEntries(readEnvFile(text, field));
     refuseAll(this.errorsIn(owner, ENV, { values, ...(plain ? { plain } : {}) }));
-    const kinds = store.listNames(this.deps.database.read, owner.id, ENV.service);
+    const kinds = store.listNames(this.deps.database.read, ofOwner(owner), ENV.service);
     const names = explainImport(this.describe(owner), Object.keys(values), (name) =>
       plain ? plain.includes(name) : (kinds.get(name) ?? isPublicName(name)),
     );
-    if (!is_dry) await this.set(actor, owner, ENV, values, plain, isPublicName);
+    if (!is_dry) await this.set(actor, owner, ENV, values, { plain, isPlainIfNew: isPublicName });
     return { stored: !is_dry, names };
-  }
-
-  /** Whether that changed anything. */
-  #putField(
-    tx: Tx,
-    at: { owner: VaultOwner; service: VaultService; field: VaultField; is_plain: boolean },
-    content: string | VaultFile | null,
-    now_ms: number,
-  ): boolean {
-    const { is_plain } = at;
-    const place = { project_id: at.owner.id, service: at.service.service, field: at.field.field };
-    if (content === null) return store.deleteValue(tx, place) > 0;
-    const is_text = typeof content === 'string';
-    store.putValue(tx, {
-      ...place,
-      sealed: sealField(
-        { tx, key_ring: this.deps.key_ring },
-        at.owner,
-        { ...place, is_plain },
-        is_text ? content : content.bytes,
-      ),
-      filename: is_text ? null : content.filename,
-      is_plain,
-      created_at: now_ms,
-      updated_at: now_ms,
-    });
-    return true;
   }
 
   /** How much is stored of a service. */
@@ -209,16 +213,49 @@ export class Vault {
     return countStored(this.deps.database.read, owner, service);
   }
 
-  /** Removes everything that is stored of a service, and tells how much that was. */
+  /** Removes everything that is stored of a service, and tells how much that was. Its past stays. */
   remove(actor: Actor, owner: VaultOwner, service: VaultService): Promise<RemovedService> {
-    const now = this.deps.clock.now();
-    return this.deps.database.write((tx) => {
+    const { database, clock, key_ring } = this.deps;
+    const now_ms = clock.now();
+    return database.write((tx) => {
+      requirePresent(tx, owner);
       const cascade = countStored(tx, owner, service);
-      if (store.deleteService(tx, owner.id, service.service)) store.noteChange(tx, owner.id, PRODUCTION, now);
+      const of = ofOwner(owner);
+      const names = [...store.listNames(tx, of, service.service).keys()];
+      const changes = names.flatMap((name) => {
+        const field = findVaultField(service, name);
+        return field ? [{ field, content: null, is_plain: false }] : [];
+      });
+      putFields({ tx, key_ring, actor, now_ms }, owner, { service, changes });
+      store.deleteServiceChange(tx, { ...of, service: service.service });
       const metadata = { service: service.service, cascade };
-      this.#audit(tx, actor, { event: 'vault.deleted', owner, metadata }, now);
+      auditVault({ tx, actor, now_ms }, owner, { event: 'vault.deleted', metadata });
       return { deleted: true, cascade };
     });
+  }
+
+  /**
+   * Which fields two environments have alone, and of which their values differ, own and inherited ones; never a
+   * value. What does not decrypt differs from everything.
+   */
+  diff(from: VaultOwner, to: VaultOwner): VaultDiff {
+    const [a, b] = [from, to].map((owner) =>
+      this.#open(owner, listStored(this.deps.database.read, owner), () => true),
+    ) as [OpenedField[], OpenedField[]]; // One of each.
+    const findIn = (all: OpenedField[], { service, field }: OpenedField) =>
+      all.find((each) => each.service === service && each.field.field === field.field);
+    const missingIn = (all: OpenedField[]) => (each: OpenedField) => !findIn(all, each);
+    const differs = (each: OpenedField): boolean => {
+      const other = findIn(b, each);
+      if (!other) return false;
+      if (!each.bytes || !other.bytes) return true;
+      return each.filename !== other.filename || Buffer.compare(each.bytes, other.bytes) !== 0;
+    };
+    return {
+      only_in_from: a.filter(missingIn(b)).map(nameOf),
+      only_in_to: b.filter(missingIn(a)).map(nameOf),
+      differ: a.filter(differs).map(nameOf),
+    };
   }
 
   /**
@@ -226,7 +263,7 @@ export class Vault {
    * reveal is on record, on disk, before anything is decrypted. What does not decrypt is listed and left out.
    */
   async reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<RevealedVault> {
-    return presentReveal(await this.#reveal(actor, owner, scope), scope.service ?? null);
+    return presentReveal(owner, await this.#reveal(actor, owner, scope), scope.service ?? null);
   }
 
   /** As `reveal`, as the one env block of this target. */
@@ -272,7 +309,8 @@ export class Vault {
       });
     }
     const { variables } = pickVariables(envEntriesOf(opened), 'server');
-    const changed = store.findChangesOf(this.deps.database.read, owner.id, PRODUCTION);
+    const { project_id, environment } = ofOwner(owner);
+    const changed = store.findEnvironment(this.deps.database.read, project_id, environment);
     return {
       values: Object.fromEntries(variables),
       version: changed?.changes ?? 0,
@@ -304,8 +342,8 @@ export class Vault {
 
   /** Throws AppError `not_found` where this file is not stored. */
   requireStoredFile(owner: VaultOwner, file: { service: VaultService; field: VaultField }): void {
-    const place = { project_id: owner.id, service: file.service.service, field: file.field.field };
-    if (!store.findValue(this.deps.database.read, place)) throw notFound('Vault file');
+    const rows = listStored(this.deps.database.read, owner, file.service.service);
+    if (!rows.some(({ field }) => field === file.field.field)) throw notFound('Vault file');
   }
 
   /**
@@ -315,16 +353,21 @@ export class Vault {
   readSecretFor(owner: VaultOwner, service: string): OpenedService {
     const { read } = this.deps.database;
     const known = requireVaultService(service);
-    const opened = this.#open(owner, store.listValues(read, owner.id, known.service), ({ file }) => !file);
+    const opened = this.#open(owner, listStored(read, owner, known.service), ({ file }) => !file);
     const values: Record<string, string> = {};
     for (const { field, bytes } of opened) if (bytes) values[field.field] = textOf(bytes);
     return { values, undecryptable: undecryptableOf(opened).map((each) => each.field) };
   }
 
   /** The stored fields that do not decrypt, files too; nothing leaves, so nothing is put on record. */
-  listUndecryptable(owner: VaultOwner): { service: string; field: string }[] {
-    const rows = store.listValues(this.deps.database.read, owner.id);
-    return undecryptableOf(this.#open(owner, rows, () => true));
+  listUndecryptable(owner: VaultOwner): { environment: string; service: string; field: string }[] {
+    const rows = Map.groupBy(
+      store.listAllValues(this.deps.database.read, owner.id),
+      ({ environment }) => environment,
+    );
+    return [...rows].flatMap(([environment, own]) =>
+      undecryptableOf(this.#open(owner, own, () => true)).map((lost) => ({ environment, ...lost })),
+    );
   }
 
   /** What operators should know of these vaults: captcha secrets that providers publish for tests. */
@@ -344,31 +387,15 @@ export class Vault {
   }
 
   async #reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<OpenedField[]> {
-    const now = this.deps.clock.now();
-    const service = scope.service?.service ?? null;
-    const field = scope.field?.field ?? null;
+    const now_ms = this.deps.clock.now();
     await this.deps.database
       .write((tx) => {
-        const is_told =
-          scope.how === 'kv' &&
-          store.wasReadSince(tx, owner.id, now - MINUTE_MS, actor.kind, actor.id) !== null;
-        if (is_told) return;
-        store.insertReveal(tx, {
-          project_id: owner.id,
-          at: now,
-          actor_kind: actor.kind,
-          actor_id: actor.id,
-          actor_name: actor.name,
-          ip: actor.ip,
-          how: scope.how,
-          service,
-          field,
-        });
-        const metadata = { how: scope.how, service, field };
-        this.#audit(tx, actor, { event: 'vault.revealed', owner, metadata }, now);
+        const service = scope.service?.service ?? null;
+        const revealed = { how: scope.how, service, field: scope.field?.field ?? null };
+        recordReveal({ tx, actor, now_ms }, owner, revealed);
       })
       .catch(explainMissing('Project'));
-    const rows = store.listValues(this.deps.database.read, owner.id, scope.service?.service);
+    const rows = listStored(this.deps.database.read, owner, scope.service?.service);
     const wanted = scope.field;
     return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
   }
@@ -380,19 +407,18 @@ export class Vault {
   ): OpenedField[] {
     return openFields({ tx: this.deps.database.read, key_ring: this.deps.key_ring }, owner, rows, is_needed);
   }
+}
 
-  #audit(
-    tx: Tx,
-    actor: Actor,
-    { owner, ...entry }: Omit<AuditEntry, 'target' | 'project'> & { owner: VaultOwner },
-    now_ms: number,
-  ): void {
-    recordAudit(tx, actor, { ...entry, target: `project:${owner.id}`, project: owner }, now_ms);
-  }
+/** Whoever may write but not read is not shown what is stored. */
+export function serviceShownTo(
+  { capabilities }: Pick<ManagementCaller, 'capabilities'>,
+  stored: ServiceMetadata,
+): ServiceMetadata | Pick<ServiceMetadata, 'present'> {
+  return capabilities.has('can_read_vault') ? stored : { present: stored.present };
 }
 
 function countStored(read: Tx, owner: VaultOwner, { service }: VaultService): RemovedService['cascade'] {
-  const found = store.summarizeValues(read, owner.id).find((row) => row.service === service);
+  const found = store.summarizeValues(read, ofOwner(owner)).find((row) => row.service === service);
   return { vault_credentials: found?.values ?? 0, vault_files: found?.files ?? 0 };
 }
 
@@ -401,15 +427,28 @@ export const vaultCascade: ProjectCascade = {
   count: (tx, project) => store.countForCascade(tx, project.id),
 };
 
-export function vaultChecks({ vault, projects }: { vault: Vault; projects: Projects }): HealthCheck[] {
+export function vaultChecks({
+  vault,
+  projects,
+  ...on
+}: {
+  vault: Vault;
+  projects: Projects;
+  database: Database;
+  clock: Clock;
+}): HealthCheck[] {
   return [
     sealedCheck(() =>
       projects.listAll({}).flatMap((project) =>
-        vault.listUndecryptable(project).map(({ service, field }) => ({
-          message: `The vault value ${service}.${field} of project ${project.slug} does not decrypt.`,
-          remedy: `satchel vault set --project ${project.slug} ${service} ${field}=-`,
-          about: { code: 'vault', ref: project.slug },
-        })),
+        vault.listUndecryptable(project).map(({ environment, service, field }) => {
+          const [of, option] =
+            environment === PRODUCTION ? ['', ''] : [` (${environment})`, ` --environment ${environment}`];
+          return {
+            message: `The vault value ${service}.${field} of project ${project.slug}${of} does not decrypt.`,
+            remedy: `satchel vault set --project ${project.slug}${option} ${service} ${field}=-`,
+            about: { code: 'vault', ref: project.slug },
+          };
+        }),
       ),
     ),
     {
@@ -425,5 +464,6 @@ export function vaultChecks({ vault, projects }: { vault: Vault; projects: Proje
             ),
           ),
     },
+    { check: 'expiring secrets', run: () => checkReminders(on, projects.listAll({})) },
   ];
 }

@@ -9,17 +9,28 @@ import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import { buildEnvBlock, ENV_TARGETS, type EnvEntry } from './env-blocks.ts';
 import { freeFormField, VAULT_SERVICES, type VaultField, type VaultService } from './registry.ts';
 import type { RevealedValue, RevealedVault, ServiceMetadata } from './schemas.ts';
+import type { Of } from './store.ts';
 import type { VaultValueRow } from './tables.ts';
 
-/** The project whose vault it is. */
+/** The environment that every vault has, and that is meant where none is named. */
+export const PRODUCTION = 'production';
+
+/** The project whose vault it is, and which environment is meant. */
 export interface VaultOwner {
   readonly id: number;
   readonly public_id: string;
+  readonly environment?: string;
+}
+
+/** Where the values of an owner's environment stand. */
+export function ofOwner({ id, environment = PRODUCTION }: VaultOwner): Of {
+  return { project_id: id, environment };
 }
 
 export interface OpenedField {
   service: VaultService;
   field: VaultField;
+  row: VaultValueRow;
   /** Null when it does not decrypt, or was not to be. */
   bytes: Uint8Array | null;
   /** Null for what is no file. */
@@ -31,7 +42,16 @@ interface Keys {
   key_ring: KeyRing;
 }
 
-type Place = Pick<VaultValueRow, 'service' | 'field' | 'is_plain'>;
+type Place = Pick<VaultValueRow, 'environment' | 'service' | 'field' | 'is_plain'>;
+
+/** The bytes that are sealed for a place; null where they do not decrypt. */
+export function openSealed(
+  { tx, key_ring }: Keys,
+  owner: VaultOwner,
+  place: Place & { sealed: string },
+): Uint8Array | null {
+  return key_ring.open(tx, place.sealed, contextOf(owner, place));
+}
 
 export function sealField(
   { tx, key_ring }: Keys,
@@ -44,7 +64,7 @@ export function sealField(
 
 /** Rows in the registry's order, names sorted, decrypted where `is_needed`. Unknown rows are skipped. */
 export function openFields(
-  { tx, key_ring }: Keys,
+  keys: Keys,
   owner: VaultOwner,
   rows: readonly VaultValueRow[],
   is_needed: (field: VaultField) => boolean,
@@ -53,8 +73,8 @@ export function openFields(
     fieldsIn(service, rows).flatMap((field) => {
       const row = rows.find((each) => each.service === service.service && each.field === field.field);
       if (!row) return [];
-      const bytes = is_needed(field) ? key_ring.open(tx, row.sealed, contextOf(owner, row)) : null;
-      return [{ service, field, bytes, filename: row.filename }];
+      const bytes = is_needed(field) ? openSealed(keys, owner, row) : null;
+      return [{ service, field, row, bytes, filename: row.filename }];
     }),
   );
 }
@@ -63,15 +83,24 @@ export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('utf8');
 }
 
+export const nameOf = ({ service, field }: OpenedField) => ({ service: service.service, field: field.field });
+
 export function undecryptableOf(opened: readonly OpenedField[]): { service: string; field: string }[] {
-  return opened
-    .filter(({ bytes }) => !bytes)
-    .map(({ service, field }) => ({ service: service.service, field: field.field }));
+  return opened.filter(({ bytes }) => !bytes).map(nameOf);
 }
 
-/** The context that binds a sealed value to its place, and to its being shown without a reveal. */
+/** Whether it is production's, which the owner's environment inherits. */
+const isInherited = (owner: VaultOwner, { row }: OpenedField): boolean =>
+  row.environment !== ofOwner(owner).environment;
+
+/**
+ * The context that binds a sealed value to its place, and to its being shown without a reveal. Production's
+ * names no environment; the others differ by their length as well.
+ */
 function contextOf(owner: VaultOwner, at: Place): string[] {
-  return ['vault', owner.public_id, at.service, at.field, ...(at.is_plain ? ['plain'] : [])];
+  const kind = at.is_plain ? ['plain'] : [];
+  const environment = at.environment === PRODUCTION ? [] : ['environment', at.environment];
+  return ['vault', owner.public_id, at.service, at.field, ...kind, ...environment];
 }
 
 function fieldsIn(service: VaultService, rows: readonly VaultValueRow[]): readonly VaultField[] {
@@ -84,6 +113,7 @@ function fieldsIn(service: VaultService, rows: readonly VaultValueRow[]): readon
 
 /** Values of plain fields and the presence of all of them; secrets may be left sealed. */
 export function describeService(
+  owner: VaultOwner,
   service: VaultService,
   stored: readonly OpenedField[],
   changes: ReadonlyMap<string, number>,
@@ -91,19 +121,29 @@ export function describeService(
   const own = stored.filter((each) => each.service === service);
   const plain = own.filter(({ field }) => !field.secret);
   const fields = service.free_form ? own.map(({ field }) => field) : service.fields;
+  const told = own.filter(({ row }) => row.expires_at !== null || row.note !== null);
   return {
+    environment: ofOwner(owner).environment,
     service: service.service,
     label: service.label,
     values: Object.fromEntries(plain.map(({ field, bytes }) => [field.field, bytes ? textOf(bytes) : null])),
     present: Object.fromEntries(
       fields.map((field) => [field.field, own.some((each) => each.field === field)]),
     ),
+    inherited: own.filter((each) => isInherited(owner, each)).map(({ field }) => field.field),
+    about: Object.fromEntries(
+      told.map(({ field, row }) => [field.field, { expires_at: toIso(row.expires_at), note: row.note }]),
+    ),
     updated_at: toIso(changes.get(service.service) ?? null),
   };
 }
 
 /** Everything in clear text; the service that was asked for is there even when nothing of it is stored. */
-export function presentReveal(opened: readonly OpenedField[], asked: VaultService | null): RevealedVault {
+export function presentReveal(
+  owner: VaultOwner,
+  opened: readonly OpenedField[],
+  asked: VaultService | null,
+): RevealedVault {
   const services = new Set(asked ? [asked] : opened.map((each) => each.service));
   const entries = envEntriesOf(opened);
   const blocks = ENV_TARGETS.map((target) => ({ target, ...buildEnvBlock(entries, target) }));
@@ -115,6 +155,7 @@ export function presentReveal(opened: readonly OpenedField[], asked: VaultServic
       }),
     ),
     env: Object.fromEntries(blocks.flatMap(({ target, text }) => (text === null ? [] : [[target, text]]))),
+    inherited: opened.filter((each) => isInherited(owner, each)).map(nameOf),
     undecryptable: undecryptableOf(opened),
     shadowed: blocks.flatMap(({ shadowed }) => shadowed),
     unquotable: blocks.flatMap(({ unquotable }) => unquotable),
@@ -122,9 +163,14 @@ export function presentReveal(opened: readonly OpenedField[], asked: VaultServic
 }
 
 function presentField({ field, bytes, filename }: OpenedField): [string, RevealedValue][] {
-  if (!bytes) return [];
-  if (filename === null) return [[field.field, textOf(bytes)]];
-  return [[field.field, { filename, content_base64: Buffer.from(bytes).toString('base64') }]];
+  return bytes ? [[field.field, presentValue(bytes, filename)]] : [];
+}
+
+/** A value as reveals have it. */
+export function presentValue(bytes: Uint8Array, filename: string | null): RevealedValue {
+  return filename === null
+    ? textOf(bytes)
+    : { filename, content_base64: Buffer.from(bytes).toString('base64') };
 }
 
 /** What env blocks are made of: files stand in none. */

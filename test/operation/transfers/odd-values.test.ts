@@ -47,7 +47,8 @@ const ODD: readonly (readonly [columns: string, value: Stored])[] = [
   ],
   // Who does something has whatever name a person, a token or an account has.
   [
-    'audit_events.actor_name audit_events.target vault_reveals.actor_name access_tokens.created_by_name',
+    `audit_events.actor_name audit_events.target vault_reveals.actor_name vault_versions.actor_name vault_values.note
+     access_tokens.created_by_name`,
     ANYTHING,
   ],
   // Cells of an imported file.
@@ -70,7 +71,7 @@ const ODD: readonly (readonly [columns: string, value: Stored])[] = [
      email_replies.text contact_imports.error jobs.error enrollments.error projects.link_domain_problem`,
     OF_OTHERS,
   ],
-  ['vault_values.filename', 'a\u2028\u{1f600}.p12'],
+  ['vault_values.filename vault_versions.filename', 'a\u2028\u{1f600}.p12'],
   ['objects.original_filename', 'a\u00a0"é\u{1f600}.txt'],
   ['objects.mime_type', 'text/plain;a="\\"\t b"'.replace('\t', '')],
   // A moment that somebody names may be any.
@@ -92,7 +93,9 @@ const IN_ONE_FORM = words(`
   merge_sources.hash merge_links.target jobs.type jobs.lane emails.requested_domain emails.quota_day emails.from_email emails.domain
   emails.to_email emails.reply_to emails.template emails.ip emails.tls email_bodies.message email_attempts.mailbox email_attempts.tls
   captured_messages.mailbox email_reports.address email_reports.mailbox email_replies.digest email_replies.from_email
-  sequence_counts.what broadcasts.reply_to broadcast_counts.what vault_services.service vault_environments.name vault_values.service vault_values.field
+  sequence_counts.what broadcasts.reply_to broadcast_counts.what vault_services.service vault_services.environment vault_environments.name
+  vault_values.environment vault_values.service vault_values.field vault_versions.environment vault_versions.service vault_versions.field
+  vault_versions.sealed vault_versions.actor_id vault_reveals.environment
   vault_values.sealed vault_reveals.actor_id vault_reveals.ip vault_reveals.service vault_reveals.field webhooks.url
   webhooks.sealed_secret webhooks.sealed_old_secret projects.slug projects.sending_domain projects.link_domain
   access_tokens.token_prefix access_tokens.token_hash access_tokens.last_used_ip access_tokens.created_by_id`);

@@ -58,6 +58,14 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     body: { values: { site_key: 's', secret_key: 'canary-hidden' } },
   });
   await app.call('POST', `${vault}/reveal`, { token });
+  // Of an environment: a value, the one before, and what is said about it.
+  const environments = '/api/public/v1/projects/shop/environments';
+  await app.call('POST', environments, { token, body: { name: 'staging', inherits: true } });
+  const about = { secret_key: { expires_at: '2040-01-31', note: 'Ann renews it' } };
+  for (const secret_key of ['canary-past', 'canary-staging']) {
+    const body = { values: { secret_key }, about };
+    await app.call('PUT', `${vault}/stripe?environment=staging`, { token, body });
+  }
 
   const mail = { subject: 'Hello', body_text: 'Text' };
   const sent = await post('/emails/send', { to: 'ann@example.com', ...mail }, { 'Idempotency-Key': 'once' });

@@ -1,9 +1,11 @@
 /** A project moves: all of it, once, and nothing of it goes on by itself until that is said. */
+
 import { expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { HELD } from '../../../src/platform/jobs/store.ts';
+import { requireVaultService } from '../../../src/secrets/vault/registry.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { runWith } from '../../support/command.ts';
 import { dumpBlobs, sql } from '../../support/deployment.ts';
@@ -137,6 +139,25 @@ test('keys, tokens, links of files, revealed copies and the vault are the same',
   expect((await here(links.file, {})).text).toBe('bytes of the shop');
   const revealed = await app.call('POST', '/api/public/v1/projects/shop-2/vault/reveal', { token });
   expect(revealed.text).toContain('canary-hidden');
+  const vault = '/api/public/v1/projects/shop-2/vault';
+  const staging = await app.call('POST', `${vault}/reveal?environment=staging`, { token });
+  expect(staging.body.data).toMatchObject({
+    services: { captcha: { secret_key: 'canary-hidden' }, stripe: { secret_key: 'canary-staging' } },
+    inherited: [
+      { service: 'captcha', field: 'site_key' },
+      { service: 'captcha', field: 'secret_key' },
+    ],
+  });
+  const about = { secret_key: { expires_at: '2040-01-31T23:59:59.999Z', note: 'Ann renews it' } };
+  const shown = await here(`${vault}/stripe?environment=staging`, { token });
+  expect(shown.body.data).toMatchObject({ about });
+  const stripe = requireVaultService('stripe');
+  const at = app.services.vault.environments.at(app.services.projects.require('shop-2'), 'staging', null);
+  const [, past] = app.services.vault_versions.list(at, { service: stripe }, {}).data;
+  expect(past?.by).toMatchObject({ kind: 'token', name: 'vault' });
+  expect(await app.services.vault_versions.reveal(actor, at, stripe, past?.version ?? '')).toMatchObject({
+    value: 'canary-past',
+  });
   const key = app.services.database.read.$client
     .query<{ id: number }, []>(`SELECT id FROM api_keys WHERE key_prefix = '${plain_key.slice(0, 15)}'`)
     .get();

@@ -76,7 +76,7 @@ describe('a reveal', () => {
       event: 'vault.revealed',
       target: `project:${stage.mine.id}`,
       actor_name: 'test token',
-      metadata: { how: 'reveal', service: null, field: null },
+      metadata: { environment: 'production', how: 'reveal', service: null, field: null },
     });
   });
 
@@ -116,7 +116,7 @@ describe('a reveal', () => {
 
   test('of what is empty has no env block, and counts all the same', async () => {
     const before = reveals().length;
-    const empty = { env: {}, undecryptable: [], shadowed: [], unquotable: [] };
+    const empty = { env: {}, inherited: [], undecryptable: [], shadowed: [], unquotable: [] };
     expect(dataOf(await revealVault('other'))).toEqual({ services: {}, ...empty });
     const smtp = await stage.call('POST', '/projects/other/vault/smtp/reveal', token);
     expect(dataOf(smtp)).toEqual({ services: { smtp: {} }, ...empty });

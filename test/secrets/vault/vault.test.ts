@@ -93,6 +93,7 @@ describe('storing fields', () => {
     expect([first.status, dataOf(first)]).toEqual([
       200,
       {
+        environment: 'production',
         service: 'captcha',
         label: 'Captcha',
         values: { site_key: 'site-1', widget_mode: 'managed' },
@@ -104,6 +105,8 @@ describe('storing fields', () => {
           hostnames: false,
           expected_action: false,
         },
+        inherited: [],
+        about: {},
         updated_at: '2030-01-15T12:00:00.000Z',
       },
     ]);
@@ -111,7 +114,12 @@ describe('storing fields', () => {
       event: 'vault.updated',
       target: `project:${stage.mine.id}`,
       actor_name: 'test token',
-      metadata: { service: 'captcha', set: ['site_key', 'secret_key', 'widget_mode'], removed: [] },
+      metadata: {
+        environment: 'production',
+        service: 'captcha',
+        set: ['site_key', 'secret_key', 'widget_mode'],
+        removed: [],
+      },
       changes: { site_key: { secret: true }, secret_key: { secret: true }, widget_mode: { secret: true } },
     });
     stage.app.clock.advance(1_000);
@@ -218,6 +226,9 @@ test('a vault is listed as a plain array with one entry for every service', asyn
   const services = listOf(answer);
   expect(services.length).toBe(13);
   expect(services.find((each) => each.service === 's3')).toEqual({
+    environment: 'production',
+    inherited: [],
+    about: {},
     service: 's3',
     label: 'S3 storage',
     values: {},

@@ -243,6 +243,7 @@ CREATE TABLE access_tokens ( -- TokenRow
   can_write_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_write_vault IN (0, 1)),
   can_read_database_tokens INTEGER NOT NULL DEFAULT 0 CHECK (can_read_database_tokens IN (0, 1)),
   can_read_ai_accounts INTEGER NOT NULL DEFAULT 0 CHECK (can_read_ai_accounts IN (0, 1)),
+  environments TEXT, -- JSON string[]; of vaults it knows these alone; null: all
   expires_at INTEGER,
   revoked_at INTEGER,
   last_used_at INTEGER,
@@ -1651,15 +1652,17 @@ END;
 -- When a service's values last changed. It stays when the last of them is removed, so that a client that polls notices.
 CREATE TABLE vault_services (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  environment TEXT NOT NULL,
   service TEXT NOT NULL,
   updated_at INTEGER NOT NULL,
-  PRIMARY KEY (project_id, service)
+  PRIMARY KEY (project_id, environment, service)
 ) STRICT, WITHOUT ROWID;
 
--- How often the values of an environment have changed: deploy tools know it as a version.
-CREATE TABLE vault_environments (
+-- The environments of a vault, and how often the values of each have changed: deploy tools know that as a version. Production is there without a row.
+CREATE TABLE vault_environments ( -- EnvironmentRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
+  inherits INTEGER NOT NULL DEFAULT 0 CHECK (inherits IN (0, 1)), -- what it lacks is production's
   changes INTEGER NOT NULL DEFAULT 0,
   changed_at INTEGER,
   PRIMARY KEY (project_id, name)
@@ -1669,6 +1672,7 @@ CREATE TABLE vault_environments (
 CREATE TABLE vault_values ( -- VaultValueRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  environment TEXT NOT NULL,
   service TEXT NOT NULL,
   field TEXT NOT NULL,
   sealed TEXT NOT NULL,
@@ -1676,8 +1680,31 @@ CREATE TABLE vault_values ( -- VaultValueRow
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   is_plain INTEGER NOT NULL DEFAULT 0 CHECK (is_plain IN (0, 1)), -- of the service `env`; bound into the sealed value, so that setting it here makes nothing public
-  UNIQUE (project_id, service, field)
+  expires_at INTEGER, -- when somebody wants to be reminded that it ends
+  note TEXT, -- for all who read the vault
+  UNIQUE (project_id, environment, service, field)
 ) STRICT;
+CREATE INDEX vault_values_expiring ON vault_values (project_id, expires_at) WHERE expires_at IS NOT NULL;
+
+-- What a field has held: a row for each change. What is stored now is sealed in vault_values alone.
+CREATE TABLE vault_versions ( -- VaultVersionRow
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  environment TEXT NOT NULL,
+  service TEXT NOT NULL,
+  field TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('set', 'removed', 'restored')), -- VersionKind
+  sealed TEXT, -- null of a removal, and while it is stored
+  is_plain INTEGER NOT NULL DEFAULT 0 CHECK (is_plain IN (0, 1)), -- as it was sealed
+  filename TEXT,
+  changed_at INTEGER NOT NULL,
+  ended_at INTEGER, -- when it was replaced or removed; null while it is stored
+  actor_kind TEXT NOT NULL CHECK (actor_kind IN ('token', 'person', 'shell', 'system')),
+  actor_id TEXT,
+  actor_name TEXT NOT NULL
+) STRICT;
+CREATE INDEX vault_versions_by_field ON vault_versions (project_id, environment, service, field, id);
+CREATE INDEX vault_versions_ended ON vault_versions (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Who took secrets out of a vault. Written before they leave.
 CREATE TABLE vault_reveals (
@@ -1688,7 +1715,8 @@ CREATE TABLE vault_reveals (
   actor_id TEXT,
   actor_name TEXT NOT NULL,
   ip TEXT,
-  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run', 'kv')), -- RevealHow
+  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run', 'kv', 'version')), -- RevealHow
+  environment TEXT NOT NULL,
   service TEXT, -- null for the whole vault
   field TEXT
 ) STRICT;
