@@ -101,7 +101,7 @@ describe('the image', () => {
 
   test('is what compose runs alone: read-only, behind a proxy, its data in a volume with a name', () => {
     const text = readFileSync(join(FOLDER, 'compose.yaml'), 'utf8');
-    // A settings's own default, none, or a refusal that says what is missing.
+    // A default, none, or a refusal that says what is missing.
     const environment = Object.fromEntries(
       ['PUBLIC_URL:\\?.+', 'WELCOME_TOKEN:-', 'TRUSTED_PROXIES:-.+'].map((given) => {
         const [name = ''] = given.split(':');
@@ -291,22 +291,21 @@ describe.if(can_run)('run as its user on a read-only root', () => {
     expect(readdirSync(join(volume, 'tmp'))).toHaveLength(1);
   });
 
+  const inside = 'server.lock';
   test.each([
-    ['its folder', 0, 0o755, (volume: string) => volume],
-    ['its folder, which it may not enter', 0, 0o700, (volume: string) => volume],
-    ['a file in it', UID, 0o700, (volume: string) => join(volume, 'server.lock')],
-  ])(
-    "on a volume of root's it ends with one line that says what mends it: %s",
-    (_what, uid, mode, pathIn) => {
-      const volume = makeVolume(uid, uid);
-      chmodSync(volume, mode);
-      writeFileSync(join(volume, 'server.lock'), '', { mode: 0o600 });
-      const { exitCode, stdout, stderr } = Bun.spawnSync(wrapFor(volume), { env: { ...ENV, ...PATHS } });
-      expect([exitCode, stdout.toString()]).toEqual([1, '']);
-      const path = pathIn(volume).replace(volume, '/data');
-      expect(stderr.toString()).toBe(
-        `satchel: ${path} is root's, and Satchel runs as user ${UID}, who can't use it: chown -R ${UID}:${GID} /data, as root, mends that.\n`,
-      );
-    },
-  );
+    ["root's folder", '', 0, 0o755],
+    ["root's folder, which it may not enter", '', 0, 0o700],
+    ["root's file in its folder", inside, UID, 0o700],
+    ["another user's folder", '', 1000, 0o755],
+  ])('on a volume with %s it ends with one line that says what mends it', (_what, name, uid, mode) => {
+    const volume = makeVolume(uid, uid);
+    chmodSync(volume, mode);
+    writeFileSync(join(volume, inside), '', { mode: 0o600 });
+    const { exitCode, stdout, stderr } = Bun.spawnSync(wrapFor(volume), { env: { ...ENV, ...PATHS } });
+    expect([exitCode, stdout.toString()]).toEqual([1, '']);
+    const [owner, other] = uid === 1000 ? ['user 1000', 'run this as user 1000, or '] : ['root', ''];
+    expect(stderr.toString()).toBe(
+      `satchel: ${join('/data', name)} is ${owner}'s, and Satchel runs as user ${UID}, who can't use it: ${other}chown -R ${UID}:${GID} /data, as root, mends that.\n`,
+    );
+  });
 });

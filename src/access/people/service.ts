@@ -351,7 +351,7 @@ export class People {
 
   /** True from the first person on, for ever. */
   hasEverBeenAnybody(read: Tx = this.deps.database.read): boolean {
-    return store.hasEverBeenPerson(read);
+    return store.findLastPersonId(read) !== null;
   }
 
   /** A link for the first person, who says who they are and has everything; null once there is anybody. */

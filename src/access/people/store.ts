@@ -20,12 +20,10 @@ export const listPeople = rawAll<PersonRow, [page: { limit: number; offset: numb
 
 export const countPeople = rawCount('SELECT count(*) FROM people');
 
-/** True from the first person on, for ever: ids are counted on where nobody is left. */
-export function hasEverBeenPerson(read: Tx): boolean {
-  return lastPersonId(read) !== null;
-}
-
-const lastPersonId = rawGet<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'people'");
+/** Of the newest person that there ever was, be they there or not; null before the first. */
+export const findLastPersonId = rawGet<{ seq: number }>(
+  "SELECT seq FROM sqlite_sequence WHERE name = 'people'",
+);
 
 export type NewPerson = typeof people.$inferInsert;
 

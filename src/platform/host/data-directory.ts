@@ -99,9 +99,11 @@ function explainOwner(error: unknown, data_dir: string): AppError | null {
   const path = paths.find((each) => ownerOf(each) !== uid);
   if (path === undefined) return null;
   const owner = ownerOf(path) === 0 ? 'root' : `user ${ownerOf(path)}`;
+  // A service's directory is not to be taken from it.
+  const other = owner === 'root' ? '' : `run this as ${owner}, or `;
   return new AppError(
     'invalid',
-    `${path} is ${owner}'s, and Satchel runs as user ${uid}, who can't use it: chown -R ${uid}:${gid} ${shellWord(data_dir)}, as root, mends that.`,
+    `${path} is ${owner}'s, and Satchel runs as user ${uid}, who can't use it: ${other}chown -R ${uid}:${gid} ${shellWord(data_dir)}, as root, mends that.`,
     { cause: error },
   );
 }

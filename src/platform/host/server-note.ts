@@ -1,7 +1,7 @@
 /**
  * What a server notes of itself in its data directory, so that verbs beside it judge as it would. Its owner's
- * alone, there while it listens, and believed only while the lock is held. And how a verb wakes the server: it touches a file that
- * the kernel watches for it. Nobody polls.
+ * alone, there while it listens, and believed only while the lock is held. And how a verb asks that server, or wakes it: it touches a
+ * file that the kernel watches for it. Nobody polls.
  */
 import {
   closeSync,

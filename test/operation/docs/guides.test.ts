@@ -154,6 +154,8 @@ describe('the search', () => {
     ["let's encrypt", 'proxies#without-a-proxy'],
     ['failover', 'second-machine#a-second-machine'],
     ['migrate', 'second-machine#moving-a-project'],
+    ['docker image', 'container'],
+    ['dokploy', 'container#dokploy'],
     ['monitoring', 'configuration#metrics'],
   ])('knows %s by that name', async (words, section) => {
     expect((await find(words))[0]).toBe(`/docs/guide/${section}`);
