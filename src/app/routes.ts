@@ -19,6 +19,7 @@ import { domainReportRoutes, replyRoutes, submissionRoutes } from '../mail/route
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
 import { templateRoutes } from '../mail/templates/routes.ts';
+import { archiveRoutes } from '../marketing/broadcasts/archive-routes.ts';
 import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
@@ -85,6 +86,7 @@ export function createRoutes(services: Services): Route[] {
     ...pagePreviewRoutes(services.page_previews),
     ...sequenceRoutes(services),
     ...broadcastRoutes(services),
+    ...archiveRoutes(services),
     ...eventRoutes(services),
     ...marketingMailRoutes(services),
     ...webhookRoutes(services),

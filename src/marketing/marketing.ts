@@ -19,6 +19,7 @@ import type { AddressHolder } from '../platform/mail/address.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { DEFAULT_LANGUAGE } from '../platform/words/words.ts';
+import { Archive } from './broadcasts/archive.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { Broadcasts, noteReplyToBroadcast } from './broadcasts/service.ts';
@@ -47,6 +48,7 @@ import {
   Subscriptions,
   type SubscriptionsDeps,
   testUnsubscribeUrl,
+  testViewUrl,
 } from './subscriptions/service.ts';
 import { createSubscribeTask } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
@@ -259,12 +261,14 @@ function layoutValues({
   language,
   postal_address,
   unsubscribe_url,
+  view_url,
 }: LayoutOf): LayoutValues {
   return {
     ...brandOf(owner, settings),
     language: language ?? DEFAULT_LANGUAGE,
     postal_address,
     unsubscribe_url,
+    view: view_url === null ? null : { url: view_url, edge: '' },
   };
 }
 
@@ -285,6 +289,7 @@ function layOutPreviews(on: MarketingNeeds, marketing: MarketingSettings): void 
       language: null,
       postal_address: settings.postal_address ?? '{{ postal_address }}',
       unsubscribe_url: testUnsubscribeUrl(config.public_url),
+      view_url: settings.view_link ? testViewUrl(config.public_url) : null,
     });
   });
 }
@@ -330,6 +335,7 @@ function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail })
     broadcasts,
     broadcast_life,
     broadcast_engine,
+    archive: new Archive(on),
     previews: new Previews({ ...on, max_body_bytes: on.config.max_email_body_bytes }),
   };
 }

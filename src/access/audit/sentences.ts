@@ -147,9 +147,13 @@ const SWITCHED: Readonly<Record<string, Readonly<Record<string, readonly [on: st
     is_active: ['activated the key {name}', 'deactivated the key {name}'],
     restricted: ['restricted the key {name} to its origins', 'let the key {name} be used from anywhere'],
   },
+  'broadcast.changed': {
+    in_archive: ['put {name} into its archive', 'took {name} out of its archive'],
+  },
   'list.changed': {
     sign_up_page: ['switched on the sign-up page of {name}', 'switched off the sign-up page of {name}'],
     double_opt_in: ['had sign-ups to {name} confirmed by mail', 'had sign-ups to {name} confirmed no more'],
+    archive: ['switched on the archive of {name}', 'switched off the archive of {name}'],
     is_public: ['showed the list {name} among the choices', 'hid the list {name} from the choices'],
     archived_at: ['archived the list {name}', 'restored the list {name}'],
   },

@@ -7,7 +7,7 @@ import type { EmailRow } from './tables.ts';
 const TOKEN = /[^/?&=#]{32,}/g;
 
 /** Links that act for the recipient, under whatever link domain the project had. */
-const ACTING_LINK = /(?<=\bhttps?:\/\/[^\s"'<>/]{1,260}\/(?:c|o|confirm|unsubscribe)\/)[^\s"'<>]+/g;
+const ACTING_LINK = /(?<=\bhttps?:\/\/[^\s"'<>/]{1,260}\/(?:c|o|confirm|unsubscribe|view)\/)[^\s"'<>]+/g;
 
 /** The text with the tokens in links to this server masked: following one would count as its recipient. */
 function maskOwnLinks(text: string, public_url: string): string {

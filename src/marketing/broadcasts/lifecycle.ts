@@ -15,6 +15,7 @@ import { type ContactEvent, type ContactPause, type ContactRow, isPaused } from 
 import type { FollowedLink, Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { bestOf, isTested, isWalked, phaseOf, variantCalled } from './ab.ts';
+import { errorsInArchive, isForArchive, isOfArchiveAlone, outlineOf } from './archive.ts';
 import * as recipients from './recipient-store.ts';
 import type { BroadcastChanges } from './schemas.ts';
 import { type Broadcasts, mailingOf } from './service.ts';
@@ -69,8 +70,8 @@ export class BroadcastLife extends CampaignLife<RecipientRow, LifeDeps> {
     const { broadcasts, database, clock } = this.deps;
     await database.write((tx) => {
       const row = broadcasts.require(project_id, public_id, tx);
-      this.campaigns.refuseFrom(row, ['draft', 'scheduled'], 'changed');
-      const errors: FieldErrors = {};
+      if (!isOfArchiveAlone(changes)) this.campaigns.refuseFrom(row, ['draft', 'scheduled'], 'changed');
+      const errors = errorsInArchive(row, changes);
       const send_at = this.#readTime(changes.send_at, errors);
       if (row.status === 'draft' && send_at !== null)
         errors.send_at = ['may be changed once it is scheduled: POST .../send schedules a draft'];
@@ -212,6 +213,7 @@ export class BroadcastLife extends CampaignLife<RecipientRow, LifeDeps> {
       filter: broadcasts.filterOf(row, tx),
       last_contact_id: contacts.lastIdOf(list.id, tx),
       source_id: source.id,
+      in_archive: isForArchive(row, list),
       from_name: settings.from_name,
       reply_to: settings.reply_to,
       job_id: this.enqueue(tx, row, AT_ONCE),
@@ -405,8 +407,8 @@ export class BroadcastLife extends CampaignLife<RecipientRow, LifeDeps> {
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;
     if (phaseOf(row) === 'share' || !isWalked(row) || store.countWaiting(tx, row.id) > 0) return false;
-    const finished_at = this.deps.clock.now();
-    store.rows.update(tx, row.id, { status: 'sent', pause_reason: null, finished_at });
+    const over = { status: 'sent', pause_reason: null, finished_at: this.deps.clock.now() } as const;
+    store.rows.update(tx, row.id, { ...over, ...outlineOf(tx, this.deps.marketing_mail.pages, row) });
     this.#dismiss(tx, row);
     for (const listener of this.#sent_listeners) listener(tx, row);
     return true;

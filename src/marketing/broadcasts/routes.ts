@@ -89,7 +89,8 @@ function draftRoutes({ broadcasts, broadcast_life, load, madeDraft }: On): Route
     read: { summary: 'One broadcast with its numbers', unversioned: UNVERSIONED },
     change: {
       summary: 'Change a broadcast that is a draft or scheduled',
-      description: '`send_at` may be changed once it is scheduled; null makes it a draft again.',
+      description:
+        '`send_at` may be changed once it is scheduled; null makes it a draft again. `in_archive` alone is taken in any status.',
       also: { 409: 'It is neither a draft nor scheduled, or its new list is archived' },
       body: changes,
       example: { name: 'June news, at last' },

@@ -200,6 +200,18 @@ export const FIELDS = {
     option: '--utm <name=value>',
     says: 'what links gain for those who count visits: source, medium, campaign, content',
   }),
+  in_archive: optional(
+    null,
+    t.Boolean({
+      description:
+        "Whether anybody reads it in the archive of its list, once it is sent. Null: it is fixed when sending begins, by whether the list has an `archive` then, and neither filter nor segment chooses among its people. May be changed in any status; never true of a test key's.",
+    }),
+    {
+      option: '--in-archive',
+      says: "anybody reads it in its list's archive; said in any status",
+      unset: 'nobody reads it there',
+    },
+  ),
   recipients: shown(nullable(counter), 'how many were to get it when sending began; null before'),
   left_out: shown(left_out),
   stats: shown(stats),
@@ -257,6 +269,7 @@ export const UNVERSIONED = [
   'started_at',
   'finished_at',
   'recipients',
+  'in_archive',
   'left_out',
   'stats',
   'links',
@@ -271,7 +284,8 @@ export const check = t.Object({
   ...readiness,
   problems: t.Array(t.Object({ code: t.String(), message: t.String() })),
   warnings: t.Array(t.Object({ code: t.String(), message: t.String() }), {
-    description: 'Not in the way: `ab_small` where a variant would go to fewer than 100 people.',
+    description:
+      'Not in the way: `ab_small` where a variant would go to fewer than 100 people, `archive_no_value` where the archive leaves it out, as a merge field of it has no value for nobody in particular.',
   }),
   recipients: t.Integer({ description: 'How many would get it now.' }),
   left_out,

@@ -20,6 +20,7 @@ import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../
 import type { SegmentEvent, Segments } from '../segments/service.ts';
 import { lackIf, type Settings } from '../settings/service.ts';
 import { errorsInPlan, isTested, variantCalled, warningsOf } from './ab.ts';
+import { warningsOfArchive } from './archive.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
 import { findByEmail, updateRecipient } from './recipient-store.ts';
@@ -72,6 +73,8 @@ const UNSENT = {
   recipients: null,
   last_contact_id: null,
   source_id: null,
+  title: null,
+  summary: null,
   from_name: null,
   reply_to: null,
   decided_to: 0,
@@ -199,7 +202,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   protected draftOf(tx: Tx, row: BroadcastRow): BroadcastRow {
     const { project_id } = row;
     const template = row.template && this.deps.templates.copyOwn(tx, project_id, row.template);
-    return { ...row, template, ...(row.segment_id !== null && { filter: null }) };
+    return { ...row, template, in_archive: null, ...(row.segment_id !== null && { filter: null }) };
   }
 
   /** What a broadcast's filter names that is gone, or is no more of its list; for those that are being sent, too. */
@@ -256,15 +259,14 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     };
     const count = await countAudience(this.deps, database.read, audience, to_come);
     const problems = this.problemsOf(row, mailboxes);
+    const mailOf = (variant: string | null) =>
+      this.#mailingOf(database.read, project_id, { public_id, variant });
     if (problems.length === 0 && row.started_at === null)
       for (const { name: variant } of row.ab?.variants ?? [{ name: null }])
-        problems.push(
-          ...(await this.problemsOfMaking(
-            this.#mailingOf(database.read, project_id, { public_id, variant }),
-          )),
-        );
+        problems.push(...(await this.problemsOfMaking(mailOf(variant))));
     if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
     const warnings = row.started_at === null ? warningsOf(row, count.recipients) : [];
+    if (problems.length === 0) warnings.push(...(await warningsOfArchive(this.deps, row, mailOf)));
     const found = {
       recipients: count.recipients,
       left_out: leftOutOf((reason) => (reason === 'no_value' ? 0 : count.left_out.get(reason)) ?? 0),

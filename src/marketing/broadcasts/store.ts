@@ -21,6 +21,30 @@ export const rows = campaignStore(
 
 export const deleteBroadcast = rawRun<[id: number]>('DELETE FROM broadcasts WHERE id = ?');
 
+const IN_ARCHIVE = "list_id = ? AND status = 'sent' AND in_archive = 1 AND title IS NOT NULL";
+
+export type ArchivedRow = Pick<BroadcastRow, 'public_id' | 'title' | 'summary' | 'started_at'>;
+
+/** Those of a list that anybody may read, newest first. */
+export const listArchived = rawAll<ArchivedRow, [list_id: number, limit: number, offset: number]>(
+  `SELECT public_id, title, summary, started_at FROM broadcasts INDEXED BY broadcasts_archived
+   WHERE ${IN_ARCHIVE} ORDER BY started_at DESC, id DESC LIMIT +? OFFSET +?`,
+);
+
+const archived = rawGet<{ n: number }, [number]>(
+  `SELECT count(*) AS n FROM broadcasts INDEXED BY broadcasts_archived WHERE ${IN_ARCHIVE}`,
+);
+
+export function countArchived(read: Tx, list_id: number): number {
+  return archived(read, list_id)?.n ?? 0;
+}
+
+/** One of them. */
+export const findArchived = rawGet<BroadcastRow, [list_id: number, public_id: string]>(
+  `SELECT * FROM broadcasts WHERE ${IN_ARCHIVE} AND public_id = ?`,
+  broadcasts,
+);
+
 /** One that is to begin with the filter of a segment, as soon as its time has come or somebody resumes it. */
 export const findWaitingFor = rawGet<Pick<BroadcastRow, 'public_id' | 'name'>, [segment_id: number]>(
   `SELECT public_id, name FROM broadcasts INDEXED BY broadcasts_by_segment

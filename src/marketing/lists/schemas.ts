@@ -127,6 +127,22 @@ export const FIELDS = {
       unset: 'nobody sees it there',
     },
   ),
+  archive: preset(
+    false,
+    t.Boolean({
+      description:
+        'Default false. Anybody can read at `archive_url` what was sent to all of the list from then on: see `in_archive` of broadcasts.',
+    }),
+    {
+      option: '--archive-page',
+      says: 'a page where anybody reads what was sent to all of it',
+      unset: 'nobody reads it there any more',
+    },
+  ),
+  archive_url: shown(
+    nullable(t.String()),
+    'the page, with an Atom feed below it as `/feed.xml`; null without it',
+  ),
   archived: shown(t.Boolean()),
   contacts_count: shown(t.Integer()),
   active_count: shown(t.Integer()),

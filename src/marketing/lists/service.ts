@@ -101,6 +101,12 @@ export class Lists extends Records<ListRow, ListRecord> {
     return row?.sign_up_page && row.archived_at === null ? row : null;
   }
 
+  /** The list whose archive has this token; null where it has none, or is archived itself. */
+  findByArchiveToken(token: string): ListRow | null {
+    const row = isUlid(token) ? store.lists.findAny(this.deps.database.read, token.toUpperCase()) : null;
+    return row?.archive && row.archived_at === null ? row : null;
+  }
+
   /** The lists of a project that people choose from, by name; archived ones too. */
   listPublic(project_id: number, read: Tx = this.deps.database.read): ListRow[] {
     return store.listPublicLists(read, project_id);
@@ -315,6 +321,9 @@ export class Lists extends Records<ListRow, ListRecord> {
         sign_up_url: row.sign_up_page
           ? signUpUrl(this.deps.link_domains.baseOf(row.project_id), row.public_id)
           : null,
+        archive_url: row.archive
+          ? archiveUrl(this.deps.link_domains.baseOf(row.project_id), row.public_id)
+          : null,
         archived: row.archived_at !== null,
         contacts_count: own.reduce((sum, count) => sum + count.n, 0),
         active_count: own.find((count) => count.status === 'active')?.n ?? 0,
@@ -330,6 +339,11 @@ export class Lists extends Records<ListRow, ListRecord> {
  */
 export function signUpUrl(public_url: string, list_public_id: string): string {
   return `${public_url}/join/${list_public_id}`;
+}
+
+/** The archive of a list, by the same token. */
+export function archiveUrl(public_url: string, list_public_id: string): string {
+  return `${public_url}/archive/${list_public_id}`;
 }
 
 /** Host names in lower-case ASCII, each once. Others are named in `errors`. */

@@ -25,6 +25,7 @@ export const contactLists = sqliteTable('contact_lists', {
   from_address: text(),
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
   is_public: integer({ mode: 'boolean' }).notNull(),
+  archive: integer({ mode: 'boolean' }).notNull(),
   language: text().$type<Language>(),
   signed_up_url: text(),
   confirmed_url: text(),

@@ -8,15 +8,24 @@ import {
 import type { Task } from '../../platform/host/beside.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { type Bodies, type LayoutValues, layOutBodies } from './layout.ts';
-import { sampleText } from './merging.ts';
+import type { OwnLinks } from './merge-fields.ts';
+import { sampleText, valuesOfNobody } from './merging.ts';
 import {
   deadLinkProblems,
   MAX_PREVIEW_PROBLEMS,
   type PreviewProblem,
   unsubscribeProblems,
 } from './problems.ts';
-import { type MailOutlook, outlookOf, type ShownMail, showMail, type ToShow } from './showing.ts';
-import { type ComposedTwice, composeBoth, type SourceInput } from './source.ts';
+import {
+  fillPage,
+  type MailOutlook,
+  outlookOf,
+  type ShownMail,
+  showMail,
+  type ToFill,
+  type ToShow,
+} from './showing.ts';
+import { type ComposedTwice, composeBoth, composeSource, type SourceInput } from './source.ts';
 
 /** A draft with all that it is shown by. */
 export type DraftToShow =
@@ -27,7 +36,7 @@ export type DraftToShow =
       given: Variables;
       /** Whether names without a value have a sample. */
       sample: boolean;
-      unsubscribe_url: string;
+      links: OwnLinks;
       max_body_bytes: number;
     };
 type Variables = Readonly<Record<string, unknown>>;
@@ -40,11 +49,11 @@ export interface Preview extends Omit<ShownMail, 'missing'> {
 export function showDraft(draft: DraftToShow): Preview {
   const is_marketing = draft.kind === 'marketing';
   const { missing, ...mail } = is_marketing ? showMarketing(draft.show) : showTransactional(draft);
-  const { unsubscribe_url } = is_marketing ? draft.show : draft;
+  const { links } = is_marketing ? draft.show : draft;
   const problems = [
     ...missing.map((message): PreviewProblem => ({ code: 'missing_value', message })),
-    ...deadLinkProblems(mail, unsubscribe_url),
-    ...(is_marketing ? unsubscribeProblems(mail, unsubscribe_url) : []),
+    ...deadLinkProblems(mail, links),
+    ...(is_marketing ? unsubscribeProblems(mail, links) : []),
   ];
   return { ...mail, problems: problems.slice(0, MAX_PREVIEW_PROBLEMS) };
 }
@@ -117,5 +126,14 @@ export const LAY_OUT: Task<{ bodies: Bodies; values: LayoutValues }, Bodies> = {
 export const SHOW: Task<ToShow, ShownMail> = { name: 'marketing mail: show', run: showMail };
 
 export const SHOW_DRAFT: Task<DraftToShow, Preview> = { name: 'marketing mail: show draft', run: showDraft };
+
+/** Names that have no value where nobody is meant. */
+export const LACKS_OF_NOBODY: Task<ToShow, string[]> = {
+  name: 'marketing mail: lacks of nobody',
+  run: ({ input, default_first_name }) =>
+    valuesOfNobody(composeSource({ ...input, is_tracked: false }).source, default_first_name).missing,
+};
+
+export const FILL_PAGE: Task<ToFill, string> = { name: 'marketing mail: fill page', run: fillPage };
 
 export const OUTLOOK: Task<ToShow, MailOutlook> = { name: 'marketing mail: outlook', run: outlookOf };

@@ -1,8 +1,8 @@
 /**
  * Following the links of marketing mail: where they lead, and whether that is counted. Their tokens say which mail, which source and
- * which link, with a keyed hash.
+ * which link, with a keyed hash; those of the mail in a browser say which mail.
  */
-import { isBulk, sentMails } from '../../mail/emails/service.ts';
+import { type EmailRow, isBulk, sentMails } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type KeyedHash, type KeyOwner, type MarketingSettings, sameHash } from '../settings/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
@@ -27,7 +27,7 @@ interface MailLinksDeps {
 
 export class MailLinks {
   /** Project keys, opened once: every link of every mail is made with one. */
-  readonly #hashes = new Map<number, KeyedHash>();
+  readonly #hashes = { click: new Map<number, KeyedHash>(), view: new Map<number, KeyedHash>() };
 
   constructor(private readonly deps: MailLinksDeps) {}
 
@@ -107,14 +107,27 @@ export class MailLinks {
   }
 
   /** What makes the tokens of a project's links; null where it made none. */
-  hashOf(read: Tx, project_id: number): KeyedHash | null {
-    const held = this.#hashes.get(project_id);
+  hashOf(read: Tx, project_id: number, purpose: 'click' | 'view' = 'click'): KeyedHash | null {
+    const held = this.#hashes[purpose].get(project_id);
     if (held) return held;
     const owner = this.deps.projectOf(project_id);
-    const hash = owner && this.deps.marketing.keys.find(read, owner, 'click');
-    if (hash) this.#hashes.set(project_id, hash);
+    const hash = owner && this.deps.marketing.keys.find(read, owner, purpose);
+    if (hash) this.#hashes[purpose].set(project_id, hash);
     return hash;
   }
+
+  /** The token of a mail in a browser; '' for a project that made no links. */
+  viewToken(read: Tx, { id, project_id }: Pick<EmailRow, 'id' | 'project_id'>): string {
+    const hash = this.hashOf(read, project_id, 'view');
+    return hash ? `${id.toLowerCase()}-${hash(id).slice(0, VIEW_MAC_CHARS)}` : '';
+  }
+}
+
+/** 128 of the 256 bits, as of the link to unsubscribe, which is in that mail. */
+const VIEW_MAC_CHARS = 32;
+
+export function viewUrl(base: string, token: string): string {
+  return `${base}/view/${token}`;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** The frame of a source: what the bodies of its mails share. The mailer composes it once. Pure functions. */
-import type { MailFrame } from '../../platform/mail/types.ts';
+import { invalid } from '../../errors.ts';
+import { type FramedBodies, fillFrame, type MailFrame } from '../../platform/mail/types.ts';
+import { refusalOfSize } from './merging.ts';
 import type { Part, Source } from './source.ts';
 
 /** An apostrophe or a quotation mark is six bytes in HTML, and no unit of a text is more than that. */
@@ -52,4 +54,12 @@ export function mostBytesOf({ bytes, uses }: FramedSource, values: readonly stri
     (sum, value, number) => sum + (uses[number] ?? 0) * value.length * MOST_BYTES_OF_UNIT,
     bytes,
   );
+}
+
+/** Throws AppError `invalid` where one of the bodies is larger. */
+export function refuseTooLarge(bodies: FramedBodies, max_body_bytes: number): void {
+  const { html, text } = fillFrame(bodies);
+  for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
+    if (body !== null && Buffer.byteLength(body) > max_body_bytes)
+      throw invalid({ [field]: [refusalOfSize(max_body_bytes)] });
 }

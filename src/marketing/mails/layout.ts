@@ -15,6 +15,8 @@ export interface LayoutValues {
   /** The two that differ from mail to mail are markers. Null where the footer has none. */
   postal_address: string | null;
   unsubscribe_url: string | null;
+  /** Where it can be read in a browser, and what marks both ends of the line that says so. Null without that line. */
+  view: { url: string; edge: string } | null;
 }
 
 const DEFAULT_COLOR = '#1f4e79';
@@ -90,7 +92,7 @@ ${styles}</head>
 <body class="s-page" style="margin:0;padding:0;background:#f4f4f5">
 <table ${TABLE} lang="${values.language}" class="s-page" style="table-layout:fixed;background:#f4f4f5"><tr><td style="padding:24px 8px">
 ${FOR_OUTLOOK.open}
-<table ${TABLE} align="center" class="s-card" style="${CARD};background:#ffffff;border-top:4px solid ${color}">
+${viewLine(values)}<table ${TABLE} align="center" class="s-card" style="${CARD};background:#ffffff;border-top:4px solid ${color}">
 <tr><td class="s-pad s-text" dir="auto" style="padding:24px 32px 0;font:bold 18px/1.4 Helvetica,Arial,sans-serif;color:#1b1b1b;${BREAKS}">${brandHead(name, values)}</td></tr>
 <tr><td class="s-pad s-text" dir="auto" style="padding:16px 32px 32px;font:16px/1.6 Helvetica,Arial,sans-serif;color:#1b1b1b;${BREAKS}">
 ${fitting(body)}
@@ -104,6 +106,13 @@ ${FOR_OUTLOOK.close}
 </body>
 </html>
 `;
+}
+
+function viewLine({ view, language }: LayoutValues): string {
+  if (view === null) return '';
+  const link = `<a href="${Bun.escapeHTML(view.url)}" style="color:#5f5f66">${WORDS[language].mail.view}</a>`;
+  return `${view.edge}<table ${TABLE} align="center" style="${CARD}"><tr><td class="s-pad s-foot" style="padding:0 32px 12px;font:13px/1.6 Helvetica,Arial,sans-serif;color:#5f5f66" align="center">${link}</td></tr></table>
+${view.edge}`;
 }
 
 function footOf(name: string, { postal_address, unsubscribe_url, language }: LayoutValues): string {
@@ -165,10 +174,13 @@ export function withPreheader(html: string, preheader: string): string {
   return is_in ? begun : hidden + html;
 }
 
-/** A template's text with the footer that the law asks for. */
+/** A template's text with that line, and the footer that the law asks for. */
 export function layOutText(content: string, values: LayoutValues): string {
+  const { view } = values;
+  const line = view && `${WORDS[values.language].mail.view}: ${view.url}`;
+  const begin = view === null ? '' : `${view.edge}${line}\n\n${view.edge}`;
   const lines = [
-    content.trimEnd(),
+    begin + content.trimEnd(),
     '',
     '----',
     values.brand_name,

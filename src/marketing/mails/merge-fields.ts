@@ -6,20 +6,26 @@ export interface MergeContact {
   first_name: string | null;
   last_name: string | null;
   custom: Readonly<Record<string, string | number | boolean>>;
-  contact_token: string;
+  /** Null where there is none. */
+  contact_token: string | null;
 }
 
 /** Fields that the mail's own row has the value of, so that it is stored nowhere else. */
-export const OF_THE_ROW = ['email', 'unsubscribe_url', 'preferences_url'] as const;
+export const OF_THE_ROW = ['email', 'unsubscribe_url', 'preferences_url', 'view_url'] as const;
 
-/** The links by which the reader of a mail leaves, or chooses what they get: one page. */
-export function ownLinks(unsubscribe_url: string): { unsubscribe_url: string; preferences_url: string } {
-  return { unsubscribe_url, preferences_url: unsubscribe_url && `${unsubscribe_url}#choices` };
+/** Links of a mail that lead to a page of ours. */
+export type OwnLinks = Readonly<Record<'unsubscribe_url' | 'preferences_url' | 'view_url', string>>;
+
+/** Where the reader of a mail leaves, or chooses what they get, which is one page; and where they read it in a browser. */
+export function ownLinks(unsubscribe_url: string, view_url: string): OwnLinks {
+  return { unsubscribe_url, preferences_url: unsubscribe_url && `${unsubscribe_url}#choices`, view_url };
 }
 
-/** True where a link leads to the reader's own page, which is followed by no redirect. */
+/** True where a link leads to one of these pages, which is followed by no redirect. */
 export function isOwnLink(target: Link['target']): boolean {
-  return target.some((part) => typeof part !== 'string' && /^(unsubscribe|preferences)_url$/.test(part[0]));
+  return target.some(
+    (part) => typeof part !== 'string' && /^(unsubscribe|preferences|view)_url$/.test(part[0]),
+  );
 }
 
 /** Where in an address a value stands: there it is percent-encoded. */
@@ -37,15 +43,19 @@ export const LEADS_SOMEWHERE = /^\s*(?:https?:\/\/|mailto:)/i;
 
 const NOBODY = 'there';
 
+export function firstNameOfNobody(default_first_name: string): string {
+  return filled(default_first_name) ?? NOBODY;
+}
+
 /** The value of a merge field that differs from mail to mail; undefined where it has none. */
 export function fieldValue(
   name: string,
   contact: MergeContact,
   default_first_name: string,
 ): string | undefined {
-  if (name === 'first_name') return filled(contact.first_name) ?? filled(default_first_name) ?? NOBODY;
+  if (name === 'first_name') return filled(contact.first_name) ?? firstNameOfNobody(default_first_name);
   if (name === 'last_name') return filled(contact.last_name);
-  if (name === 'contact_token') return contact.contact_token;
+  if (name === 'contact_token') return contact.contact_token ?? undefined;
   const [, key] = /^custom\.(.+)$/s.exec(name) ?? [];
   if (key === undefined || !Object.hasOwn(contact.custom, key)) return undefined;
   return filled(String(contact.custom[key]));

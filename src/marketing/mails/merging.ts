@@ -25,6 +25,9 @@ export interface Merge {
   c: number | null;
 }
 
+/** A mail that is not tracked tells nobody who its reader is, where its template would have it do so, neither. */
+export const UNTRACKED_VALUES = { contact_token: '' } as const;
+
 /** Variables as they are sent, as text; what can be none is named in `errors`, below `at`. */
 export function readVariables(
   variables: Record<string, unknown>,
@@ -71,6 +74,15 @@ export function valuesOf(
     else if (!optional.has(name)) missing.push(name);
   }
   return { values, missing };
+}
+
+const NOBODY: MergeContact = { first_name: null, last_name: null, custom: {}, contact_token: null };
+
+/** As `valuesOf`, of what anybody may read, whoever they are. */
+export function valuesOfNobody(source: Source, default_first_name: string): ReturnType<typeof valuesOf> {
+  const { values, missing } = valuesOf(source, default_first_name, NOBODY);
+  const asks = source.names.includes('email') && !source.optional.includes('email');
+  return { values, missing: asks ? ['email', ...missing] : missing };
 }
 
 const SAMPLE_ADDRESS = 'https://example.com/';

@@ -25,7 +25,7 @@ export interface PreviewsDeps {
   lists: Pick<Lists, 'findById'>;
   contacts: Pick<Contacts, 'findByPublicId'>;
   projectOf(id: number): MailOwner | null;
-  marketing_mail: Pick<MarketingMail, 'toShow' | 'testUnsubscribeUrl'>;
+  marketing_mail: Pick<MarketingMail, 'toShow' | 'testLinks'>;
   beside: Pick<Beside, 'do'>;
   max_body_bytes: number;
   emails: Pick<Emails, 'accept'>;
@@ -138,7 +138,7 @@ export class Previews {
       template,
       given: { ...(contact && { email, first_name, last_name, custom }), ...sent.variables },
       sample: sent.sample ?? false,
-      unsubscribe_url: marketing_mail.testUnsubscribeUrl(owner.id),
+      links: marketing_mail.testLinks(owner.id),
       max_body_bytes,
     };
   }

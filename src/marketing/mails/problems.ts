@@ -1,7 +1,7 @@
 /** What a reader would stumble over in a mail: links that lead nowhere, and no way to leave. Pure functions. */
 import { isLoopback } from '../../platform/http/hosts.ts';
 import { addressesOfHtml, addressesOfText } from './links.ts';
-import { ownLinks } from './merge-fields.ts';
+import type { OwnLinks } from './merge-fields.ts';
 
 export const PREVIEW_PROBLEMS = ['missing_value', 'dead_link', 'no_unsubscribe'] as const;
 
@@ -24,14 +24,11 @@ const FOLLOWED = new Set(['http:', 'https:', 'mailto:', 'tel:', 'sms:']);
 /** Of a placeholder without a value, which is a problem of its own. */
 const UNFILLED = /\{\{|%7B%7B/i;
 
-/** One for each address that leads nobody anywhere; `unsubscribe_url` is a link of ours. */
-export function deadLinkProblems(
-  { body_html, body_text }: Bodies,
-  unsubscribe_url: string,
-): PreviewProblem[] {
+/** One for each address that leads nobody anywhere; `own` are links of ours. */
+export function deadLinkProblems({ body_html, body_text }: Bodies, own: OwnLinks): PreviewProblem[] {
   const addresses = new Set([...addressesOfHtml(body_html ?? ''), ...addressesOfText(body_text ?? '')]);
   return [...addresses].flatMap((address): PreviewProblem[] => {
-    if (Object.values(ownLinks(unsubscribe_url)).includes(address) || UNFILLED.test(address)) return [];
+    if (Object.values(own).includes(address) || UNFILLED.test(address)) return [];
     const why = whyDead(address);
     return why === null ? [] : [{ code: 'dead_link', message: why }];
   });
@@ -40,7 +37,7 @@ export function deadLinkProblems(
 /** One for each body that has no link by which its reader can leave. */
 export function unsubscribeProblems(
   { body_html, body_text }: Bodies,
-  unsubscribe_url: string,
+  { unsubscribe_url }: OwnLinks,
 ): PreviewProblem[] {
   const told = (part: string): PreviewProblem => ({
     code: 'no_unsubscribe',

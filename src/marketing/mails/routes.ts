@@ -5,7 +5,7 @@ import { openRoute, projectRoute, type RequestContext, type Route } from '../../
 import { readerOf } from '../../platform/words/words.ts';
 import type { Previews } from './previews.ts';
 import { draft, draft_test, draft_test_sent, preview } from './schemas.ts';
-import type { Clicks, MarketingMail } from './service.ts';
+import { type Clicks, type MarketingMail, mailPage } from './service.ts';
 
 const TAG = 'Links in mail';
 
@@ -31,7 +31,28 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
     return pageResponse(200, hidden_title, paragraphs(text), { reader });
   };
   const pictured = ({ params }: RequestContext) => /^(.+)\.gif$/.exec(params.token ?? '')?.[1] ?? '';
+  const { pages } = marketing_mail;
   return [
+    openRoute({
+      plane: 'page',
+      method: 'GET',
+      path: '/view/:token',
+      tag: TAG,
+      languageOf: () => null,
+      summary: 'A mail of a sequence or broadcast in a browser',
+      description:
+        'As long as the log has its content, 30 days at most. Its links stand as they were written, but those of its reader: to leave, ' +
+        'and to choose what they get. Nothing in it runs, and nothing of it is counted.',
+      projectOf: ({ params }) => pages.find(params.token ?? '')?.project_id ?? null,
+      handle: async ({ ctx }) => {
+        const mail = pages.find(ctx.params.token ?? '');
+        if (!mail) return unknown(ctx);
+        return mailPage(await pages.ofMail(mail), {
+          'Cache-Control': 'private, no-store',
+          'X-Robots-Tag': 'noindex',
+        });
+      },
+    }),
     openRoute({
       plane: 'page',
       method: 'GET',

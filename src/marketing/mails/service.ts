@@ -4,7 +4,7 @@
  */
 import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
-import { AppError, invalid } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import {
   type EmailRow,
@@ -14,32 +14,33 @@ import {
   sentMails,
 } from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
-import type { Tx } from '../../platform/database/database.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Beside } from '../../platform/host/beside.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { type FramedBodies, fillFrame } from '../../platform/mail/types.ts';
+import type { FramedBodies } from '../../platform/mail/types.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
-import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
+import { type Subscriptions, testUnsubscribeUrl, testViewUrl } from '../subscriptions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
-import { COMPOSE, OUTLOOK, SHOW } from './drafts.ts';
-import { linkToken, MailLinks } from './following.ts';
-import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
+import { COMPOSE, LACKS_OF_NOBODY, OUTLOOK, SHOW } from './drafts.ts';
+import { linkToken, MailLinks, viewUrl } from './following.ts';
+import { type FramedSource, frameSource, mostBytesOf, refuseTooLarge } from './frame.ts';
 import { brandOf } from './layout.ts';
-import { fillParts, type MergeContact, ownLinks, shownOf, targetOf } from './merge-fields.ts';
+import { fillParts, type MergeContact, type OwnLinks, ownLinks, shownOf, targetOf } from './merge-fields.ts';
 import {
   type Merge,
   mailHeaders,
   makesNoMail,
   readMerge,
   refusalOfMissing,
-  refusalOfSize,
   refusalOfSubject,
   subjectOf,
+  UNTRACKED_VALUES,
   unsubscribeUrlOf,
   valuesOf,
   withoutContactFields,
 } from './merging.ts';
+import { MailPages } from './pages.ts';
 import { type MailOutlook, mergedContact, type ShownMail, type ToShow, UNSEEN } from './showing.ts';
 import { type ComposedTwice, type Link, type Source, type SourceInput, tryToCompose } from './source.ts';
 import * as store from './store.ts';
@@ -47,6 +48,7 @@ import * as store from './store.ts';
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { brandOf, layOutBodies } from './layout.ts';
 export { contactOfMail, lastMailsTo, makesNoMail, readVariables } from './merging.ts';
+export { mailPage } from './pages.ts';
 export { type MailOutlook, type ShownMail, UNSEEN } from './showing.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
@@ -96,6 +98,7 @@ export interface MailContact extends MergeContact {
   id: number;
   public_id: string;
   email: string;
+  contact_token: string;
 }
 
 /**
@@ -117,6 +120,7 @@ interface StoredSource {
 
 export interface MarketingMailDeps {
   clock: Clock;
+  database: Pick<Database, 'read'>;
   marketing: MarketingSettings;
   templates: Templates;
   subscriptions: Pick<Subscriptions, 'unsubscribeLinks'>;
@@ -139,9 +143,11 @@ export class MarketingMail {
   readonly #composed = new CompiledCache<ComposedTwice, string>(MAX_SOURCES_CACHE_BYTES);
   /** The links of mails, as they are followed. */
   readonly links: MailLinks;
+  readonly pages: MailPages;
 
   constructor(private readonly deps: MarketingMailDeps) {
     this.links = new MailLinks(deps);
+    this.pages = new MailPages({ ...deps, links: this.links });
     const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
       this.render(tx, readMerge(merge), email);
     for (const source of ['sequence', 'broadcast', 'test'] as const) deps.emails.renderWith(source, render);
@@ -220,7 +226,7 @@ export class MarketingMail {
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
-    const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, tx);
+    const { unsubscribe_url } = this.testLinks(of.owner.id, tx);
     const as = { source: 'test', prefix: TEST_PREFIX, unsubscribe_url, is_untracked: false } as const;
     return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
@@ -243,7 +249,7 @@ export class MarketingMail {
     const merged = valuesOf(source, of.variables.default_first_name ?? '', mail.contact);
     const { missing } = merged;
     if (missing.length > 0) return { ok: false, is_template: false, reason: refusalOfMissing(missing) };
-    const values = { ...merged.values, email: mail.to, ...ownLinks(mail.unsubscribe_url) };
+    const values = { ...merged.values, email: mail.to, ...ownLinks(mail.unsubscribe_url, '') };
     const subject = subjectOf(source, values);
     const refused = refusalOfSubject(subject);
     if (refused !== null) return { ok: false, is_template: false, reason: refused };
@@ -305,20 +311,27 @@ export class MarketingMail {
       input: { ...this.#inputOf(of), template },
       default_first_name: of.variables.default_first_name ?? '',
       contact: contact && mergedContact(contact),
-      unsubscribe_url: this.testUnsubscribeUrl(of.owner.id),
+      links: this.testLinks(of.owner.id),
       max_body_bytes: this.deps.max_body_bytes,
     };
   }
 
-  /** The link of a mail that nobody is to unsubscribe by. */
-  testUnsubscribeUrl(project_id: number, read?: Tx): string {
-    return testUnsubscribeUrl(this.deps.link_domains.baseOf(project_id, read));
+  /** The links of a mail that nobody is to leave by, nor to read again. */
+  testLinks(project_id: number, read?: Tx): OwnLinks {
+    const base = this.deps.link_domains.baseOf(project_id, read);
+    return ownLinks(testUnsubscribeUrl(base), testViewUrl(base));
+  }
+
+  /** Names of the mail that have no value where nobody is meant, as in an archive. Throws what Beside does. */
+  async lacksOfNobody(read: Tx, of: Mailing): Promise<string[]> {
+    const row = this.deps.templates.rowOf(read, of.owner.id, of.template);
+    return row ? this.deps.beside.do(besideOf(of.owner), LACKS_OF_NOBODY, this.toShow(of, row, null)) : [];
   }
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
   #inputOf({ owner, list, variables, subject, preheader, settings, track_opens, utm }: ShownMailing) {
-    const { from_name, postal_address } = settings;
+    const { from_name, postal_address, view_link } = settings;
     const brand = brandOf(owner, settings);
     return {
       values: {
@@ -332,6 +345,7 @@ export class MarketingMail {
       subject,
       preheader,
       token_hosts: list.token_hosts,
+      view_link,
       public_url: this.deps.link_domains.baseOf(owner.id),
       track_opens,
       utm,
@@ -430,7 +444,9 @@ export class MarketingMail {
     const { source, frame, holes } = framed;
     const hash = this.links.hashOf(tx, email.project_id);
     if (!hash) throw new AppError('not_found', "The project's marketing key is gone.");
-    const merged = { ...merge.v, email: email.to_email, ...ownLinks(unsubscribeUrlOf(email.headers)) };
+    const view_url = viewUrl(source.public_url, this.links.viewToken(tx, email));
+    const own = ownLinks(unsubscribeUrlOf(email.headers), view_url);
+    const merged = { ...merge.v, email: email.to_email, ...own };
     const tokenAt = (position: number): string =>
       linkToken({ email_id: email.id, source_id: merge.s, position }, hash);
     const linkAt = (position: number): string => {
@@ -442,16 +458,9 @@ export class MarketingMail {
     };
     const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : shownOf(hole, merged)));
     const bodies = { frame, values };
-    if (mostBytesOf(framed, values) > this.deps.max_body_bytes) this.#refuseTooLarge(bodies);
+    if (mostBytesOf(framed, values) > this.deps.max_body_bytes)
+      refuseTooLarge(bodies, this.deps.max_body_bytes);
     return bodies;
-  }
-
-  #refuseTooLarge(bodies: FramedBodies): void {
-    const { max_body_bytes } = this.deps;
-    const { html, text } = fillFrame(bodies);
-    for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
-      if (body !== null && Buffer.byteLength(body) > max_body_bytes)
-        throw invalid({ [field]: [refusalOfSize(max_body_bytes)] });
   }
 
   /** The addresses of the links of sources, by source and position. Merge fields show as `{{name}}`. */
@@ -463,9 +472,6 @@ export class MarketingMail {
     });
   }
 }
-
-/** A mail that is not tracked tells nobody who its reader is, where its template would have it do so, neither. */
-const UNTRACKED_VALUES = { contact_token: '' } as const;
 
 /** By what a source is told from others. */
 function nameOf({ id, updated_at }: TemplateState, input: object): string {

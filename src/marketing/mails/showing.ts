@@ -1,8 +1,10 @@
 /** A mail as its reader sees it: links stand as they were written, and nothing is stored. Pure functions. */
 import { invalid } from '../../errors.ts';
-import { fillParts, type MergeContact, ownLinks, type Values } from './merge-fields.ts';
+import { splitAtLinks } from '../../mail/templates/service.ts';
+import { Html, html } from '../../platform/http/pages.ts';
+import { fillParts, type MergeContact, type OwnLinks, type Values } from './merge-fields.ts';
 import { refusalOfMissing, refusalOfSize, refusalOfSubject, subjectOf, valuesOf } from './merging.ts';
-import { composeSource, type Part, type SourceInput } from './source.ts';
+import { composeSource, type Part, partsOfPage, type Source, type SourceInput } from './source.ts';
 
 /** A mail as its reader sees it. */
 export interface ShownMail {
@@ -29,8 +31,8 @@ export interface ToShow {
   default_first_name: string;
   /** Null: samples. */
   contact: (MergeContact & { email: string }) | null;
-  /** The link of a mail that nobody is to unsubscribe by. */
-  unsubscribe_url: string;
+  /** Those of a mail that is nobody's. */
+  links: OwnLinks;
   max_body_bytes: number;
 }
 
@@ -55,20 +57,52 @@ const SAMPLE_ADDRESS = 'ann@example.com';
  * could not be sent, as its values make it too long.
  */
 export function showMail({ input, default_first_name, contact, ...of }: ToShow): ShownMail {
-  const { source, preheader } = composeSource({ ...input, is_tracked: false });
+  const { source } = composeSource({ ...input, is_tracked: false });
   const { values, missing } = valuesOf(source, default_first_name, contact);
   const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
   const email = contact?.email ?? SAMPLE_ADDRESS;
-  const all = { ...holes, ...values, email, ...ownLinks(of.unsubscribe_url) };
-  const { html, text } = source;
+  const all = { ...holes, ...values, email, ...of.links };
+  const { html, text, preheader } = source;
   refuseLong({ body_html: html, body_text: text }, all, of.max_body_bytes);
   return {
     subject: subjectOf(source, all),
-    preheader: preheader && html && fillParts(preheader, all),
+    preheader: preheader && fillParts(preheader, all),
     body_html: html && fillParts(html, all, Bun.escapeHTML),
     body_text: text && fillParts(text, all),
     missing,
   };
+}
+
+/** What a page is made from that shows a mail: its source as it is stored, and its values. */
+export interface ToFill {
+  content: string;
+  values: Values;
+  max_body_bytes: number;
+}
+
+/** The HTML of that page: the mail's own, or a page with its text. Throws as `showMail` does. */
+export function fillPage({ content, values, max_body_bytes }: ToFill): string {
+  const source = JSON.parse(content) as Source; // Written by MarketingMail alone.
+  const body_html = source.html && partsOfPage(source.html);
+  const body_text = partsOfPage(source.text ?? []);
+  refuseLong(body_html ? { body_html } : { body_text }, values, max_body_bytes);
+  if (body_html) return fillParts(body_html, values, Bun.escapeHTML);
+  const parts = splitAtLinks(fillParts(body_text, values)).map((part, index) =>
+    index % 2 === 0 ? html`${part}` : html`<a href="${part}">${part}</a>`,
+  );
+  return html`<!doctype html>
+<html>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${subjectOf(source, values)}</title>
+<style>:root{color-scheme:light dark}pre{max-width:40rem;margin:2rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif;white-space:pre-wrap;overflow-wrap:anywhere}</style>
+</head>
+<body>
+<pre dir="auto">${new Html(parts.map(({ text }) => text).join(''))}</pre>
+</body>
+</html>
+`.text;
 }
 
 /** Before it is built: a short template can repeat a long value. */
@@ -84,12 +118,15 @@ function refuseLong(
 }
 
 /** Its subject and preheader, null where they can't be made, and why the mail can't, as far as its values are at fault. */
-export function outlookOf({ input, default_first_name, contact }: ToShow): MailOutlook {
-  const { source, preheader } = composeSource({ ...input, is_tracked: true });
+export function outlookOf({ input, default_first_name, contact, links }: ToShow): MailOutlook {
+  const { source } = composeSource({ ...input, is_tracked: true });
   const { values, missing } = valuesOf(source, default_first_name, contact);
   if (missing.length > 0) return { ...UNSEEN, refusal: refusalOfMissing(missing) };
-  const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, ...ownLinks('') };
+  const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, ...links };
   const subject = subjectOf(source, all);
-  const shown = preheader && source.html && fillParts(preheader, all);
-  return { subject, preheader: shown, refusal: refusalOfSubject(subject) };
+  return {
+    subject,
+    preheader: source.preheader && fillParts(source.preheader, all),
+    refusal: refusalOfSubject(subject),
+  };
 }

@@ -32,6 +32,8 @@ export interface Source {
   subject: readonly Part[];
   html: readonly Part[] | null;
   text: readonly Part[] | null;
+  /** It is in the HTML, too; null without that. */
+  preheader: readonly Part[] | null;
   /** Merge fields that need a value of each mail, in its parts or its links. */
   names: readonly string[];
   /** Those of them that are empty without one. */
@@ -58,11 +60,26 @@ export interface SourceInput {
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
+  /** Whether the layout begins with a link to the mail in a browser. */
+  view_link: boolean;
   public_url: string;
   track_opens: boolean;
   utm: Link['utm'];
   /** Where nothing may tell that it is read, links stay as they were written, and nothing that nobody sees is added. */
   is_tracked: boolean;
+}
+
+/** Stands at both ends of what a page leaves out, as it is that page: no placeholder has this name, and its value is empty. */
+const EDGE: Field = [''];
+
+/** The parts without what stands between edges. */
+export function partsOfPage(parts: readonly Part[]): Part[] {
+  let is_out = false;
+  return parts.filter((part) => {
+    const is_edge = Array.isArray(part) && part[0] === EDGE[0];
+    if (is_edge) is_out = !is_out;
+    return !is_edge && !is_out;
+  });
 }
 
 const WEB = /^https?:\/\//i;
@@ -73,8 +90,6 @@ interface Composed {
   source: Source;
   /** From position 1 on. */
   links: Link[];
-  /** It is in the HTML, too. */
-  preheader: readonly Part[] | null;
 }
 
 /** What is sent to those whose opens and clicks are counted, and to all others. */
@@ -120,6 +135,7 @@ export function composeSource(input: SourceInput): Composed {
     language: input.language ?? DEFAULT_LANGUAGE,
     postal_address: values.postal_address ?? marks.ofField(['postal_address']),
     unsubscribe_url: marks.ofField(['unsubscribe_url']),
+    view: input.view_link ? { url: marks.ofField(['view_url']), edge: marks.ofField(EDGE) } : null,
   };
   const layOut = template.layout === 'marketing';
   const preheader = input.preheader && fill(input.preheader);
@@ -144,6 +160,7 @@ export function composeSource(input: SourceInput): Composed {
     subject: marks.split(fill(subject)),
     html: html === null ? null : marks.split(endingWith(unseen, html)),
     text: text === null ? null : marks.split(text),
+    preheader: preheader && html !== null ? marks.split(preheader) : null,
   };
   const required = template.variables.flatMap(({ name, required }) =>
     required && !Object.hasOwn(values, name) ? [name] : [],
@@ -164,7 +181,6 @@ export function composeSource(input: SourceInput): Composed {
       open_targets: found.open_targets,
     },
     links: found.links,
-    preheader: preheader ? marks.split(preheader) : null,
   };
 }
 
@@ -195,7 +211,7 @@ function filling(values: SourceInput['values'], marks: Marks) {
 }
 
 function nameOf(part: Part): string[] {
-  return Array.isArray(part) ? [String(part[0])] : [];
+  return Array.isArray(part) && part[0] !== EDGE[0] ? [String(part[0])] : [];
 }
 
 function shownValues({ values, brand, public_url }: SourceInput): string[] {

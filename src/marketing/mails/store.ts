@@ -27,6 +27,16 @@ export function findSource(read: Tx, project_id: number, id: number): string | n
   return contentOf(read, id, project_id)?.content ?? null;
 }
 
+const untrackedOf = rawGet<{ content: string }, [number, number]>(`
+    SELECT u.content FROM merge_sources s JOIN merge_sources u
+      ON u.project_id = s.project_id AND u.hash = coalesce(json_extract(s.content, '$.untracked'), s.hash)
+    WHERE s.id = ? AND s.project_id = ?`);
+
+/** What those get of a source who are not tracked: of one without that, itself. Null once it is gone. */
+export function findUntracked(read: Tx, project_id: number, id: number): string | null {
+  return untrackedOf(read, id, project_id)?.content ?? null;
+}
+
 /** Stores a source with the targets of its links, from position 1 on; returns its id. */
 export function insertSource(
   tx: Tx,

@@ -16,7 +16,7 @@ export interface KeyOwner {
 }
 
 /** What a keyed hash is for. A hash for one purpose can't be matched with one for another. */
-export type HashPurpose = 'suppression' | 'unsubscribe' | 'taking_back' | 'click' | 'return_path';
+export type HashPurpose = 'suppression' | 'unsubscribe' | 'taking_back' | 'click' | 'view' | 'return_path';
 
 /** The keyed hash of a text, HMAC-SHA-256 in hex. */
 export type KeyedHash = (text: string) => string;

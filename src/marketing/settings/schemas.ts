@@ -101,6 +101,18 @@ export const FIELDS = {
       says: 'whose opens and clicks are counted: all unless they refused, or consented',
     },
   ),
+  view_link: preset(
+    true,
+    t.Boolean({
+      description:
+        'Default true. The layout begins with a link to the mail in a browser, which `{{view_url}}` leads to as well.',
+    }),
+    {
+      option: '--view-link',
+      says: 'the layout begins with a link to the mail in a browser',
+      unset: 'it does not',
+    },
+  ),
   accounts: preset(
     [],
     t.Array(t.String(), {

@@ -20,6 +20,7 @@ export const marketingSettings = sqliteTable('marketing_settings', {
   timezone: text().notNull(),
   bounce_pause_threshold_percent: real().notNull(),
   tracking: text().$type<TrackingMode>().notNull(),
+  view_link: integer({ mode: 'boolean' }).notNull(),
   accounts: text({ mode: 'json' }).$type<string[]>().notNull(),
   updated_at: integer().notNull(),
 });

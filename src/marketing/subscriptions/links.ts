@@ -34,6 +34,11 @@ export function testUnsubscribeUrl(public_url: string): string {
   return `${public_url}/unsubscribe/${TEST_TOKEN}`;
 }
 
+/** As `testUnsubscribeUrl`, of the link to a mail in a browser: there is none. */
+export function testViewUrl(public_url: string): string {
+  return `${public_url}/view/${TEST_TOKEN}`;
+}
+
 /** The contact that a token claims to be of; null for what is no token. `isTrueToken` says whether it is. */
 export function contactOfToken(token: string): string | null {
   const [contact = '', mac, ...more] = token.split('-');

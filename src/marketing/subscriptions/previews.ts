@@ -9,7 +9,7 @@ import type { MarketingSettings, Settings } from '../settings/service.ts';
 import { brandOf, lookOf } from './brand.ts';
 import type { Choices } from './choices.ts';
 import { CONFIRMATION_VALUES, confirmationValues, dressOf, type LayoutOf } from './confirmation-mail.ts';
-import { confirmUrl, testUnsubscribeUrl } from './links.ts';
+import { confirmUrl, testUnsubscribeUrl, testViewUrl } from './links.ts';
 import {
   confirmedPage,
   confirmPage,
@@ -90,6 +90,7 @@ export class PagePreviews {
       language: row ? list.language : language,
       postal_address: settings.postal_address ?? '{{ postal_address }}',
       unsubscribe_url: testUnsubscribeUrl(link_domains.baseOf(owner.id)),
+      view_url: settings.view_link ? testViewUrl(link_domains.baseOf(owner.id)) : null,
     });
     return {
       language,

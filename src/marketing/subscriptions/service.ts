@@ -41,8 +41,9 @@ import type { ComingBack } from './schemas.ts';
 import { errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
+export { type Brand, brandOf, lookOf } from './brand.ts';
 export { CONFIRMATION_VALUES } from './confirmation-mail.ts';
-export { testUnsubscribeUrl } from './links.ts';
+export { testUnsubscribeUrl, testViewUrl } from './links.ts';
 
 /** Contract, decisions 19: how long an unsubscription can be taken back on its page. */
 export const TAKING_BACK_MS = 10 * 60_000;

@@ -65,7 +65,7 @@ function isRangeCurrent({ headers, etag, last_modified_ms }: RangeQuestion): boo
 }
 
 /** Strong comparison never matches a weak tag; weak comparison compares texts (RFC 9110 8.8.3.2). */
-function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
+export function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list.trim() === '*') return true;
   // Commas may stand inside a tag, so the list cannot simply be split.
   for (const [, weak, tag] of list.matchAll(/(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g)) {

@@ -59,13 +59,15 @@ export function paragraphs(...texts: readonly string[]): Html {
 interface Shown {
   look?: PageLook;
   reader?: Reader;
+  /** Beside what every head has. */
+  head?: Html;
 }
 
 /** The HTML of a page with this title, which is its heading too, in the language of its reader. */
 export function pageText(
   title: string,
   content: Html,
-  { look = PLAIN, reader = ANYBODY }: Shown = {},
+  { look = PLAIN, reader = ANYBODY, head = new Html('') }: Shown = {},
 ): string {
   return html`<!doctype html>
 <html lang="${reader.language}">
@@ -73,7 +75,7 @@ export function pageText(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${new Html(STYLE + look.style)}</style>
+${head}<style>${new Html(STYLE + look.style)}</style>
 </head>
 <body>
 <main>

@@ -93,7 +93,15 @@ export const de: Words = {
     hidden:
       'In der E-Mail ist er unsichtbar: Er unterscheidet Programme, die jeden Link öffnen, von Menschen, die einem folgen.',
   },
+  archive: {
+    title: ({ list }) => `Frühere Ausgaben von ${list}`,
+    none: 'Bisher wurde nichts verschickt.',
+    newer: 'Neuere',
+    older: 'Ältere',
+    feed: 'Feed (Atom)',
+  },
   mail: {
+    view: 'Im Browser lesen',
     unsubscribe: 'Abmelden',
   },
 };

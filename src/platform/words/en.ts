@@ -97,7 +97,15 @@ export const en = {
     hidden_title: 'This link is not for people',
     hidden: 'Nobody sees it in the mail: it tells programs that open every link from people who follow one.',
   },
+  archive: {
+    title: ({ list }: { list: string }): string => `Past issues of ${list}`,
+    none: 'Nothing was sent yet.',
+    newer: 'Newer',
+    older: 'Older',
+    feed: 'Feed (Atom)',
+  },
   mail: {
+    view: 'Read in the browser',
     unsubscribe: 'Unsubscribe',
   },
 };

@@ -90,7 +90,15 @@ export const es: Words = {
     hidden:
       'En el correo no se ve: distingue a los programas que abren todos los enlaces de las personas que siguen uno.',
   },
+  archive: {
+    title: ({ list }) => `Números anteriores de ${list}`,
+    none: 'Todavía no se ha enviado nada.',
+    newer: 'Más recientes',
+    older: 'Más antiguos',
+    feed: 'Canal (Atom)',
+  },
   mail: {
+    view: 'Leer en el navegador',
     unsubscribe: 'Darse de baja',
   },
 };

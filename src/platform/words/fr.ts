@@ -93,7 +93,15 @@ export const fr: Words = {
     hidden:
       'Il est invisible dans l’e-mail : il permet de distinguer les programmes qui ouvrent tous les liens des personnes qui en suivent un.',
   },
+  archive: {
+    title: ({ list }) => `Anciens numéros de ${list}`,
+    none: 'Rien n’a encore été envoyé.',
+    newer: 'Plus récents',
+    older: 'Plus anciens',
+    feed: 'Flux (Atom)',
+  },
   mail: {
+    view: 'Lire dans le navigateur',
     unsubscribe: 'Se désabonner',
   },
 };

@@ -29,9 +29,9 @@ function mailOf(body_html: string | null): string {
     values: {},
     brand: { brand_name: LONG, brand_color: '#ffee00', brand_logo_url: null, brand_website_url: null },
     ...{ language: 'es', preheader: 'New chairs', token_hosts: [], public_url: 'https://mail.example' },
-    ...{ track_opens: true, utm: null, is_tracked: false },
+    ...{ track_opens: true, utm: null, is_tracked: false, view_link: true },
   });
-  const values = { first_name: LONG, postal_address: LONG, unsubscribe_url: ADDRESS };
+  const values = { first_name: LONG, postal_address: LONG, unsubscribe_url: ADDRESS, view_url: ADDRESS };
   return fillParts(source.html ?? [], values, Bun.escapeHTML);
 }
 

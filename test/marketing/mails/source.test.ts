@@ -11,6 +11,7 @@ const LOOK = {
   ...{ brand_name: 'The Shop', brand_color: '#1a73e8', brand_logo_url: 'https://cdn.example/logo.png' },
   ...{ brand_website_url: 'https://shop.example', postal_address: 'Shop\n1 High Street' },
   ...{ language: 'en' as const, unsubscribe_url: 'https://mail.example/unsubscribe/t' },
+  view: { url: 'https://mail.example/view/t', edge: '' },
 };
 const HOSTILE = `"><script>alert(1)</script><a href="x" onclick='y'>{{first_name}}`;
 
@@ -54,6 +55,7 @@ describe('the layout', () => {
       ...{ brand_name: HOSTILE, brand_color: 'red;}</style><script>', brand_logo_url: 'javascript:alert(1)' },
       ...{ brand_website_url: `https://x.example/${HOSTILE}`, postal_address: HOSTILE },
       ...{ language: LOOK.language, unsubscribe_url: LOOK.unsubscribe_url },
+      view: LOOK.view,
     });
     const tags = (text: string) => text.match(/<\/?[a-z]+/gi)?.filter((tag) => !/^<(img|br)$/i.test(tag));
     expect(tags(html)).toEqual(tags(clean));
@@ -121,6 +123,7 @@ const INPUT: SourceInput = {
   brand: LOOK,
   ...{ language: 'en', preheader: null },
   token_hosts: [],
+  view_link: false,
   public_url: 'https://mail.example',
   track_opens: false,
   utm: null,
@@ -156,7 +159,7 @@ describe('a source', () => {
 
   test('hides its preheader in the HTML, with its own values in it, and has it nowhere else', () => {
     for (const layout of ['marketing', null] as const) {
-      const { source, preheader } = compose(
+      const { source } = compose(
         { body_html: '<html><body class="b"><p>Hi</p></body></html>', body_text: 'Hi', layout },
         { preheader: '<b> {{offer}} & {{first_name}}', values: { offer: '50 < 60' } },
       );
@@ -166,7 +169,7 @@ describe('a source', () => {
       expect(rest[1]).toStartWith('&#847;&zwnj;');
       expect(source.names).toContain('first_name');
       expect(JSON.stringify(source.text)).not.toContain('50');
-      expect(preheader).toEqual(['<b> 50 < 60 & ', ['first_name']]);
+      expect(source.preheader).toEqual(['<b> 50 < 60 & ', ['first_name']]);
     }
     const bare = compose({ body_html: '<p>Hi</p>' }, { preheader: 'There' }).source;
     expect(bare.html?.[0]).toMatch(/^<div [^>]*>There&#847;.*<\/div><p>Hi<\/p>/);

@@ -956,6 +956,7 @@ CREATE TABLE marketing_settings ( -- SettingsRow
   timezone TEXT NOT NULL DEFAULT 'UTC',
   bounce_pause_threshold_percent REAL NOT NULL,
   tracking TEXT NOT NULL DEFAULT 'all' CHECK (tracking IN ('all', 'consented')), -- TrackingMode; whose opens and clicks are counted
+  view_link INTEGER NOT NULL DEFAULT 0 CHECK (view_link IN (0, 1)), -- the layout begins with a link to the mail in the browser
   accounts TEXT NOT NULL DEFAULT '[]', -- JSON string[]; mailbox addresses; empty: every active marketing mailbox
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -991,6 +992,7 @@ CREATE TABLE contact_lists ( -- ListRow
   from_address TEXT, -- the mailbox that mails go out from which ask to confirm a sign-up
   sign_up_page INTEGER NOT NULL DEFAULT 0 CHECK (sign_up_page IN (0, 1)),
   is_public INTEGER NOT NULL DEFAULT 0 CHECK (is_public IN (0, 1)), -- people see it on the page of their choices
+  archive INTEGER NOT NULL DEFAULT 0 CHECK (archive IN (0, 1)), -- what was sent to all of it can be read by anybody
   language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- Language; of its mail; null: en
   signed_up_url TEXT,  -- where a sign-up by form leads, in place of a page of ours
   confirmed_url TEXT,  -- where a confirmation leads
@@ -1478,6 +1480,9 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   decides_at INTEGER,      -- when the clicks decide
   decided_at INTEGER,
   winner INTEGER,          -- its place in the variants of ab: what the rest gets
+  in_archive INTEGER CHECK (in_archive IN (0, 1)), -- null: it is fixed when sending begins
+  title TEXT,              -- of its mail as anybody may read it; null before sending, and where it needs a contact's values
+  summary TEXT,
   job_id TEXT,             -- the job that waits for send_at, and then sends
   bounces_since INTEGER,   -- mails that ended since then count towards the bounce threshold
   created_at INTEGER NOT NULL,
@@ -1486,6 +1491,8 @@ CREATE TABLE broadcasts ( -- BroadcastRow
 CREATE INDEX broadcasts_by_project ON broadcasts (project_id, id);
 -- What a contact of a list got, and broadcasts that go when their list does.
 CREATE INDEX broadcasts_by_list ON broadcasts (list_id, id);
+-- The archive of a list.
+CREATE INDEX broadcasts_archived ON broadcasts (list_id, started_at, id) WHERE status = 'sent' AND in_archive = 1 AND title IS NOT NULL;
 CREATE INDEX broadcasts_by_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL;
 -- The few that a job is at work on, asked for each hour and at each start.
 CREATE INDEX broadcasts_open ON broadcasts (status) WHERE status IN ('scheduled', 'sending', 'testing', 'paused');
