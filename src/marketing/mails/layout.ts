@@ -178,7 +178,8 @@ export function withPreheader(html: string, preheader: string): string {
 export function layOutText(content: string, values: LayoutValues): string {
   const { view } = values;
   const line = view && `${WORDS[values.language].mail.view}: ${view.url}`;
-  const begin = view === null ? '' : `${view.edge}${line}\n\n${view.edge}`;
+  // An edge that touched an address would be part of it.
+  const begin = view === null ? '' : `${view.edge}${line}\n${view.edge}\n`;
   const lines = [
     begin + content.trimEnd(),
     '',

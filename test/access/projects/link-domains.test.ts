@@ -192,6 +192,7 @@ describe('under it', () => {
     const links = linksTo('ann@example.com');
     expect(links.length).toBeGreaterThan(3);
     expect(links.filter((url) => !url.startsWith(`${base}/`))).toEqual([]);
+    expect(links.filter((url) => url.startsWith(`${base}/view/`))).toHaveLength(1);
     for (const url of links) {
       const { pathname } = new URL(url);
       const statuses: number[] = [];
@@ -213,7 +214,7 @@ describe('under it', () => {
       { token: administrator },
     );
     expect(shown.text).toContain(`${base}/c/…`);
-    expect(shown.text).not.toMatch(/\/(?:c|unsubscribe)\/[^"\\/]{32}/);
+    expect(shown.text).not.toMatch(/\/(?:c|unsubscribe|view)\/[^"\\/]{32}/);
   });
 
   test('are public pages and the public files of its project, and nothing else', async () => {
@@ -300,6 +301,26 @@ describe('under it', () => {
     expect(url.origin).toBe(base);
     expect((await at('second.test', url.pathname, { method: 'POST' })).status).toBe(404);
     expect((await at('links.test', url.pathname, { method: 'POST' })).status).toBe(200);
+  });
+
+  test('the archive of a list is there, and each broadcast in it', async () => {
+    await change('shop', 'links.test');
+    await change('other', 'second.test');
+    const news = await on.list({ archive: true });
+    await on.contact(news, 'fay@example.com');
+    const id = await on.broadcast(news);
+    await on.send(id);
+    const { archive_url } = dataOf(await on.call('GET', `/email-lists/${news}`));
+    expect(archive_url).toBe(`${base}/archive/${news}`);
+    const path = new URL(String(archive_url)).pathname;
+    for (const each of [path, `${path}/feed.xml`, `${path}/${id}`])
+      for (const [host, status] of [
+        ['links.test', 200],
+        ['second.test', 404],
+        [`satchel.test:${port}`, 200],
+      ] as const)
+        expect([host, each, (await at(host, each)).status]).toEqual([host, each, status]);
+    expect(await (await at('links.test', path)).text()).toContain(`<a href="${base}/archive/${news}/${id}">`);
   });
 
   test('what tells whose it is answers there and nowhere else', async () => {

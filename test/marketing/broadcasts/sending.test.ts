@@ -57,7 +57,15 @@ describe('a draft', () => {
         send_at: null,
         started_at: null,
       },
-      ...{ finished_at: null, track_opens: false, utm: null, recipients: null, links: [], stats: NO_STATS },
+      ...{
+        finished_at: null,
+        track_opens: false,
+        utm: null,
+        in_archive: null,
+        recipients: null,
+        links: [],
+        stats: NO_STATS,
+      },
       left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },
       ...{ created_at: expect.any(String), updated_at: expect.any(String) },
     });

@@ -40,6 +40,8 @@ describe('a list', () => {
       sign_up_page: false,
       is_public: false,
       sign_up_url: null,
+      archive: false,
+      archive_url: null,
       archived: false,
       contacts_count: 0,
       active_count: 0,
@@ -54,6 +56,7 @@ describe('a list', () => {
       default_consent_basis: 'existing_customer',
       double_opt_in: true,
       language: 'fr',
+      archive: true,
       token_hosts: ['Shop.Example.com', 'localhost', 'bücher.example', 'shop.example.com'],
       confirmation_template: 'confirm',
     };
@@ -61,6 +64,7 @@ describe('a list', () => {
     expect(changed).toEqual({
       ...record,
       ...fields,
+      archive_url: `http://satchel.test/archive/${record.id}`,
       token_hosts: ['shop.example.com', 'localhost', 'xn--bcher-kva.example'],
       updated_at: '2030-01-15T12:00:01.000Z',
     });

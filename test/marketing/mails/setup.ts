@@ -121,7 +121,11 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
     const raw = sink.mails.at(-1)?.raw.toString() ?? '';
     return { id, raw, mail: await PostalMime.parse(raw) };
   };
-  await made.settings({ enabled: true, from_name: 'The Shop', postal_address: 'Shop\n1 High Street' });
+  await made.settings({
+    ...{ enabled: true, from_name: 'The Shop', postal_address: 'Shop\n1 High Street' },
+    // So that the first link is the template's.
+    view_link: false,
+  });
   return made;
 }
 

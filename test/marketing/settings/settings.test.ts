@@ -21,6 +21,7 @@ const DEFAULTS = {
   timezone: 'UTC',
   bounce_pause_threshold_percent: 5,
   tracking: 'all',
+  view_link: true,
 };
 
 let on: MarketingApp;
@@ -104,11 +105,13 @@ test('every field is taken, kept through other changes, and cleared by null wher
     timezone: 'Europe/Berlin',
     bounce_pause_threshold_percent: 2.5,
     tracking: 'consented',
+    view_link: false,
   };
   expect(dataOf(await on.call('PATCH', PATH, fields))).toEqual(fields);
   expect(dataOf(await on.call('PATCH', PATH, { daily_cap: 1 }))).toEqual({ ...fields, daily_cap: 1 });
   const optional = Object.keys(DEFAULTS).filter(
-    (name) => !['enabled', 'timezone', 'bounce_pause_threshold_percent', 'tracking'].includes(name),
+    (name) =>
+      !['enabled', 'timezone', 'bounce_pause_threshold_percent', 'tracking', 'view_link'].includes(name),
   );
   const cleared = await on.call('PATCH', PATH, Object.fromEntries(optional.map((name) => [name, null])));
   expect(dataOf(cleared)).toEqual({
@@ -117,6 +120,7 @@ test('every field is taken, kept through other changes, and cleared by null wher
     timezone: 'Europe/Berlin',
     bounce_pause_threshold_percent: 2.5,
     tracking: 'consented',
+    view_link: false,
   });
 });
 
