@@ -237,6 +237,18 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await until(() => recordOf(id).status !== 'draft');
     await pass();
     expect(recordOf(id)).toMatchObject({ stats: { sent: 2 }, left_out: { by_reason: { filter: 3 } } });
+    // What went to some alone is in the archive only once somebody says so.
+    await on.app.services.lists.update(magazine().id, list, { archive: true }, noNote);
+    await page.getByRole('link', { name: 'About', exact: true }).click();
+    await page.getByText('Nobody reads it in the archive').waitFor();
+    await button(page, 'Put it into the archive').click();
+    const { archive_url } = on.app.services.lists.get(magazine().id, list);
+    await page.getByRole('link', { name: `${archive_url}/${id}` }).waitFor();
+    expect(recordOf(id).in_archive).toBe(true);
+    await button(page, 'Keep it out').click();
+    await page.getByText('Nobody reads it in the archive').waitFor();
+    expect(recordOf(id).in_archive).toBe(false);
+    await on.app.services.lists.update(magazine().id, list, { archive: false }, noNote);
     expect(refusals(complaints)).toEqual([]);
   });
 

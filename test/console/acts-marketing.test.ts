@@ -82,10 +82,12 @@ describe.skipIf(executable === null)('a list', () => {
       await page.locator('[name=confirmation_template][aria-invalid=true]').waitFor();
       await page.getByRole('button', { name: 'Make one for me' }).click();
       await page.getByText('is made and chosen').waitFor();
+      await page.getByRole('checkbox', { name: 'Archive' }).check();
       await page.getByRole('button', { name: 'Save the changes' }).click();
       await page.getByText('The changes are saved').waitFor();
       await page.getByRole('link', { name: 'Sign-up', exact: true }).click();
-      const { sign_up_url } = on.app.services.lists.get(shop().id, list);
+      const { sign_up_url, archive_url } = on.app.services.lists.get(shop().id, list);
+      await page.getByRole('link', { name: archive_url ?? 'none', exact: true }).waitFor();
       await page.getByRole('link', { name: sign_up_url ?? '' }).waitFor();
       expect(await page.locator('pre').textContent()).toBe(
         ownFormOf(sign_up_url ?? '', { asks_for_tracking: false }),
@@ -682,6 +684,7 @@ describe.skipIf(executable === null)('the marketing settings', () => {
       await page.getByLabel('Postal address').fill('Corner shop\n1 High Street');
       await page.getByText('Advanced', { exact: true }).click();
       await page.getByLabel('Daily cap').fill('');
+      await page.getByLabel('Link to read it in the browser').uncheck();
       await page.getByRole('button', { name: 'Save the settings' }).click();
       await page.locator('[aria-invalid=true]').waitFor();
       expect(await colour.getAttribute('aria-invalid')).toBe('true');
@@ -713,6 +716,7 @@ describe.skipIf(executable === null)('the marketing settings', () => {
         ...{ send_window_start: '08:00', send_window_end: '18:00', timezone: 'Europe/Lisbon' },
         ...{
           brand_color: '#aa3377',
+          view_link: false,
           brand_logo_url: logo,
           accounts: [expect.stringContaining('@')],
         },

@@ -1,5 +1,4 @@
 /** The archive of a list: what was sent to all of it, for anybody to read; which broadcasts are in it, and what it shows of them. */
-import { isDeepStrictEqual } from 'node:util';
 import type { LinkDomains } from '../../access/projects/service.ts';
 import type { FieldErrors } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -65,8 +64,11 @@ export class Archive {
     if (page > pages) return null;
     const rows = store.listArchived(read, list.id, ISSUES_PER_PAGE, (page - 1) * ISSUES_PER_PAGE);
     const issues = rows.map(({ public_id: id, title, summary, started_at }) => ({
-      ...{ id, url: issueUrl(url, id), summary },
-      ...{ title: title ?? '', sent_at: started_at ?? 0 },
+      id,
+      url: issueUrl(url, id),
+      title: title ?? '',
+      summary,
+      sent_at: started_at ?? 0,
     }));
     return { issues, page, pages };
   }
@@ -113,7 +115,8 @@ export function isForArchive(
 
 /** True of the one change that is taken in any status. */
 export function isOfArchiveAlone(changes: BroadcastChanges): boolean {
-  return isDeepStrictEqual(Object.keys(changes), ['in_archive']);
+  const { in_archive, ...others } = changes;
+  return in_archive !== undefined && Object.values(others).every((each) => each === undefined);
 }
 
 /** What is wrong with what somebody says of one, by field. */

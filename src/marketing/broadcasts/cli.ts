@@ -76,7 +76,7 @@ function registerWriting({ all, one, copy, recordOf }: Verbs): void {
         return `${id}\nThe draft ${name} is made. Next: satchel broadcast check ${id}`;
       },
     );
-  one('change', 'change a draft, or one that is scheduled')
+  one('change', 'change a draft, or one that is scheduled; of any other whether it is in the archive')
     .changes(DRAFT, changes, {
       reads,
       options: AT,

@@ -1,5 +1,7 @@
 /** What a broadcast is set to, and deleting it. */
+import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { Ending } from '../../components/confirm-by-name.tsx';
 import { Facts, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
@@ -52,10 +54,54 @@ export function About(props: BroadcastPartProps) {
           ]}
         />
       </Panel>
+      {!of.is_test && list.data && <InArchive {...props} list={list.data} />}
       {['draft', 'cancelled'].includes(of.status) && <Delete {...props} />}
     </>
   );
 }
+
+/** Whether anybody may read it. It is the one thing that may be changed in any status. */
+function InArchive({ path, of, list, onChange }: BroadcastPartProps & { list: ContactList }) {
+  const put = (in_archive: boolean) => async (): Promise<void> => {
+    await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', {
+      path,
+      if_match: null,
+      body: { in_archive },
+    });
+    onChange();
+  };
+  const is_readable = of.in_archive && of.status === 'sent' && list.archive_url && !list.archived;
+  return (
+    <Panel title="Archive" lead={LEADS[String(of.in_archive)]}>
+      {is_readable && (
+        <p>
+          <a href={`${list.archive_url}/${of.id}`} target="_blank" rel="noreferrer">
+            {`${list.archive_url}/${of.id}`}
+          </a>
+        </p>
+      )}
+      {of.in_archive && list.archive_url === null && <p>The list has none at present.</p>}
+      <p>
+        {of.in_archive !== true && (
+          <ActionButton act={put(true)} done="It is for the archive" is_small>
+            Put it into the archive
+          </ActionButton>
+        )}{' '}
+        {of.in_archive !== false && (
+          <ActionButton act={put(false)} done="It is in no archive" is_small>
+            Keep it out
+          </ActionButton>
+        )}
+      </p>
+    </Panel>
+  );
+}
+
+const LEADS: Readonly<Record<string, string>> = {
+  true: 'Anybody may read it in the archive of its list once it is sent.',
+  false: 'Nobody reads it in the archive of its list.',
+  null: 'It is for the archive if its list has one when sending begins, and it goes to all of the list.',
+};
 
 function Delete({ path, of }: BroadcastPartProps) {
   const remove = async (): Promise<void> => {

@@ -33,6 +33,11 @@ export function BeforeItGoes(props: BroadcastPartProps) {
             <div class="stack" aria-busy={check.is_loading}>
               {found.captured && <p>All mailboxes of its marketing capture: nobody gets its mail.</p>}
               <Audience of={found} />
+              {found.warnings.map(({ code, message }) => (
+                <p key={code} class="notice">
+                  {message}
+                </p>
+              ))}
               {found.ready ? (
                 <p class="notice good">Everything is in place: it can be sent.</p>
               ) : (

@@ -25,6 +25,9 @@ const FIRST = {
     hint: 'Whoever signs up by the form is mailed only after a click in a mail that asks.',
   }),
   sign_up_page: check('Sign-up page', { hint: 'A page where anybody may sign up. It needs double opt-in.' }),
+  archive: check('Archive', {
+    hint: 'A page where anybody may read what is sent to all of it from now on, with a feed.',
+  }),
   is_public: check('Public', {
     hint: 'Readers see its name on the page of their choices, where they join and leave it.',
   }),

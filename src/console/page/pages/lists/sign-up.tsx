@@ -1,4 +1,4 @@
-/** Where people sign up for a list, and the form of one's own that does the same: `satchel list show` prints it too. */
+/** Where people sign up for a list and read what was sent to it, and the form of one's own for signing up: `satchel list show` prints it too. */
 import type { ContactList } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
@@ -6,6 +6,23 @@ import { Empty, Panel } from '../../components/page.tsx';
 import { hrefOf, to } from '../../router.ts';
 
 export function SignUp({ project, list }: { project: string; list: ContactList }) {
+  return (
+    <>
+      <SignUpHere project={project} list={list} />
+      {list.archive_url && !list.archived && (
+        <Panel title="Archive" lead="Anybody may read there what was sent to all of the list.">
+          <p>
+            <a href={list.archive_url} target="_blank" rel="noreferrer">
+              {list.archive_url}
+            </a>
+          </p>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function SignUpHere({ project, list }: { project: string; list: ContactList }) {
   const settings = `${hrefOf(to`/projects/${project}/lists/${list.id}`)}?tab=settings`;
   if (list.sign_up_url && !list.archived) return <SignUpPage url={list.sign_up_url} />;
   return (

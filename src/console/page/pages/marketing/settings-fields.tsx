@@ -28,6 +28,11 @@ const BRAND_NAME = { brand_name: optional('Brand name') };
 const WEB_SITE = {
   brand_website_url: optional('Web site', { type: 'url', placeholder: 'https://shop.example.com' }),
 };
+const VIEW_LINK = {
+  view_link: check('Link to read it in the browser', {
+    hint: 'The first line of the branded layout. In words of your own it is {{view_url}}.',
+  }),
+};
 export const WINDOW = {
   send_window_start: optional('Window opens', {
     type: 'time',
@@ -64,6 +69,7 @@ export const LOOKS = {
   brand_color: optional('Brand colour'),
   brand_logo_url: optional('Logo'),
   ...WEB_SITE,
+  ...VIEW_LINK,
   ...TRACKING,
 };
 
@@ -85,7 +91,7 @@ export function SettingsFields({ project, settings }: { project: string; setting
           hint="Of the buttons in the branded layout, and on the pages for confirming and unsubscribing."
         />
         <LogoField project={project} value={settings.brand_logo_url} />
-        <Fields fields={WEB_SITE} of={settings} />
+        <Fields fields={{ ...WEB_SITE, ...VIEW_LINK }} of={settings} />
       </Group>
       <Group title="When, and how many">
         <Fields fields={{ ...WINDOW, ...TRACKING }} of={settings} />

@@ -16,6 +16,7 @@ const CONTACT = [
 const LINKS = [
   { name: 'unsubscribe_url', says: 'where they leave' },
   { name: 'preferences_url', says: 'what they get' },
+  { name: 'view_url', says: 'in the browser' },
 ];
 const SENDER = [
   { name: 'brand_name', says: null },
