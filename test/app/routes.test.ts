@@ -514,9 +514,7 @@ describe('the data plane', () => {
     const wrong_key = owner_key.slice(0, -1) + (owner_key.endsWith('x') ? 'y' : 'x');
     for (const route of of('data')) {
       if (route.needs === null) continue;
-      const wrong = await app.call(route.method, pathOf(route, existing), {
-        key: wrong_key,
-      });
+      const wrong = await app.call(route.method, pathOf(route, existing), { key: wrong_key });
       expect([route.method, route.path, wrong.status]).toEqual([route.method, route.path, 401]);
       if (route.needs.length === 0) continue;
       const powerless = await app.call(route.method, pathOf(route, existing), { key: powerless_key });
