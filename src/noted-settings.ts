@@ -6,7 +6,13 @@ import { VARIABLES } from './settings.ts';
 /** Each is a setting, or a file where _FILE follows the name. */
 export const STORE_KEYS = ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'];
 /** They stay with the server. */
-const SECRETS = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE', 'SATCHEL_WELCOME_TOKEN', ...STORE_KEYS];
+const SECRETS = [
+  'SATCHEL_MASTER_KEY',
+  'SATCHEL_PASSPHRASE',
+  'SATCHEL_WELCOME_TOKEN',
+  'SATCHEL_HEARTBEAT_URL',
+  ...STORE_KEYS,
+];
 /** One of these that is given puts those of a lower source out of force. */
 const IN_PLACE_OF_EACH_OTHER = [
   ['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'],

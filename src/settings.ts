@@ -193,6 +193,8 @@ export const SETTINGS = {
   import_rows_per_minute: integer(500, { max: 10_000_000 }),
   /** Decision: of a project and UTC day, so that nobody has a form mail the world. */
   confirmations_per_day: integer(1_000, { max: 10_000_000 }),
+  /** Asked while all is well, for a monitor that misses it; a secret. */
+  heartbeat_url: setting(null, url),
   trusted_proxies: setting([], networks),
   log_level: setting('info', oneOf('debug', 'info', 'warn', 'error')),
   log_format: part(null, oneOf('text', 'json')),

@@ -27,6 +27,7 @@ import { createMail, mailTasks } from '../mail/mail.ts';
 import { fateOfMail } from '../mail/mailboxes/service.ts';
 import { listUnknown } from '../mail/sending-domains/service.ts';
 import { createMarketing, marketingCascades, marketingTasks } from '../marketing/marketing.ts';
+import { Alerts } from '../operation/alerts/service.ts';
 import { BackupSchedule } from '../operation/backups/schedule.ts';
 import { Backups, type BackupWork, createBackupTask } from '../operation/backups/service.ts';
 import { Doctor } from '../operation/doctor/service.ts';
@@ -36,7 +37,7 @@ import { Metrics } from '../operation/metrics/service.ts';
 import { Overviews } from '../operation/overview/service.ts';
 import { Ownership } from '../operation/ownership/service.ts';
 import { Search } from '../operation/search/service.ts';
-import { Status } from '../operation/status/service.ts';
+import { Heartbeat, Status } from '../operation/status/service.ts';
 import { Transfers } from '../operation/transfers/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
@@ -252,6 +253,7 @@ function createWork(on: Tenancy) {
   const internal_objects = new InternalObjects({ ...on, bytes });
   const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });
   on.invitations.mailBy(() => mail.mailboxes.prepareNotice());
+  const alerts = new Alerts({ ...on, sendNotice: (notice) => mail.mailboxes.sendNotice(notice) });
   cascades.push(objects.projectCascade(), uploads.projectCascade(), emailsCascade);
   const webhooks = createWebhooks(on);
   const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });
@@ -287,8 +289,10 @@ function createWork(on: Tenancy) {
     transfers: new Transfers({ ...on, ...mail, ...marketing, bytes, engine }),
     holds: new Holds({ ...on, ...mail, ...marketing, ...webhooks, engine }),
     jobs: new Jobs(on),
+    alerts,
     engine,
     status,
+    heartbeat: new Heartbeat({ ...on, status }),
     metrics,
   };
 }
@@ -354,6 +358,7 @@ function fence(services: Services, { scheduler, ports }: { scheduler: Scheduler;
     services.uploads.stop(),
     services.webhook_dispatcher.stop(0),
     services.submission.stop(0),
+    services.alerts.stop(0),
   ])
     void stopped;
 }
@@ -394,6 +399,7 @@ export function createApp(config: Config, deps: AppDeps): App {
         .sweepOrphans()
         .then(() => services.blobs.makeFolders())
         .catch((error: unknown) => deps.logger.error('sweeping failed', { error: messageOf(error) }));
+      services.alerts.start();
       await services.submission.start();
       return ports.start();
     },
@@ -414,7 +420,14 @@ export function createApp(config: Config, deps: AppDeps): App {
         thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
-      await Promise.all([ports.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
+      const is_alerted = services.alerts.stop(STOP_REQUESTS_DEADLINE_MS);
+      await Promise.all([
+        ports.stop(),
+        is_handed_in,
+        scheduler.stop(STOP_REQUESTS_DEADLINE_MS),
+        is_left,
+        is_alerted,
+      ]);
       services.variants.stop();
       await clicks.stop();
       await mailer.stop(Math.max(stop_by_ms - monotonicMs(), STOP_MAILER_DEADLINE_MS));

@@ -13,6 +13,7 @@ import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
 import { submissionChecks } from '../mail/submission/checks.ts';
 import { campaignChecks, marketingChecks } from '../marketing/checks.ts';
+import { alertChecks } from '../operation/alerts/checks.ts';
 import { backupChecks, objectChecks } from '../operation/backups/checks.ts';
 import { certificateChecks } from '../operation/certificates/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
@@ -59,6 +60,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...webhookChecks(services),
     ...providerAccountChecks(services),
     ...peopleChecks(services),
+    ...alertChecks(services),
   ];
 }
 

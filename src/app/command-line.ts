@@ -180,6 +180,9 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
   word('health [options]', 'ask the running server how it is, for what watches it', async (cli) =>
     (await import('../operation/status/cli.ts')).registerHealthCommand(cli),
   ),
+  word('alert', 'who is told when something is wrong', async (cli) =>
+    (await import('../operation/alerts/cli.ts')).registerAlertCommands(cli),
+  ),
   word(
     'migrate [options]',
     'bring the database up to date, as the next start of the server would',

@@ -2,6 +2,7 @@
 import { sweepWords } from '../marketing/campaigns.ts';
 import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { Services } from './app.ts';
+import { urgentChecks } from './urgent-checks.ts';
 
 /** The entries of every noun that has any. */
 export function createCronEntries(services: Services): CronEntry[] {
@@ -9,6 +10,8 @@ export function createCronEntries(services: Services): CronEntry[] {
     services;
   const { uploads, variants, people, entry, webhooks, link_domains, jobs, transfers } = services;
   const { backup_schedule, idempotency, rates, contacts, privacy, imports, subscriptions } = services;
+  const { alerts, heartbeat } = services;
+  const urgent = urgentChecks(services);
   const { sequences, sequence_life, going_on, broadcasts, broadcast_life, templates } = services;
   return [
     // Contract: every active schedule is looked at each minute; at the start too, as a restart may have missed one.
@@ -49,6 +52,8 @@ export function createCronEntries(services: Services): CronEntry[] {
     atStart('imports cut off', '41 * * * *', () => transfers.sweep()),
     atStart('project files', '43 * * * *', async () => transfers.files.sweep()),
     atStart('nightly backup', '* * * * *', () => backup_schedule.tick()),
+    { name: 'alerts', expression: '* * * * *', run: () => alerts.tick(urgent) },
+    atStart('heartbeat', '*/5 * * * *', () => heartbeat.beat()),
     atStart('idempotency keys', '51 * * * *', () => idempotency.sweep()),
     atStart('rates', '53 * * * *', () => rates.sweep()),
   ];

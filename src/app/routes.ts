@@ -31,6 +31,7 @@ import { sequenceRoutes } from '../marketing/sequences/routes.ts';
 import { marketingRoutes } from '../marketing/settings/routes.ts';
 import { pagePreviewRoutes, subscriptionRoutes } from '../marketing/subscriptions/routes.ts';
 import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
+import { alertRoutes } from '../operation/alerts/routes.ts';
 import { backupRoutes } from '../operation/backups/routes.ts';
 import { docsRoutes } from '../operation/docs/routes.ts';
 import { doctorRoutes } from '../operation/doctor/routes.ts';
@@ -97,6 +98,7 @@ export function createRoutes(services: Services): Route[] {
     ...holdRoutes(services),
     ...transferRoutes(services),
     ...doctorRoutes(services.doctor),
+    ...alertRoutes(services.alerts),
     ...statusRoutes(services.status, services.config),
     ...metricsRoutes(services.metrics),
     ...docsRoutes(() => routes, services.config),

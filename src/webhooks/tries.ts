@@ -3,11 +3,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
-import { type Destinations, hostOf } from '../platform/http/destinations.ts';
+import type { Destinations } from '../platform/http/destinations.ts';
 import type { Answer } from '../platform/http/exchange.ts';
-import type { Sender } from '../platform/http/sender.ts';
+import { postOf, type Sender } from '../platform/http/sender.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
-import { VERSION } from '../version.ts';
 import type { TryRow, WebhookRow } from './tables.ts';
 
 /** Decision: one try, from the look-up of the name to the end of the answer's headers. */
@@ -47,14 +46,8 @@ export class Tries {
     const url = new URL(webhook.url);
     const destination = await this.deps.destinations.find(url);
     if ('refusal' in destination) return failed(`Not sent: ${destination.refusal}.`);
-    const host = hostOf(url);
-    const is_tls = url.protocol === 'https:';
-    const headers = headersOf(url, body, signedHeaders(secrets, { id, at_ms: at, body }));
-    const outgoing = {
-      port: Number(url.port || (is_tls ? 443 : 80)),
-      certified_name: is_tls ? host : null,
-      message: requestText(url, headers, body),
-    };
+    const signed = signedHeaders(secrets, { id, at_ms: at, body });
+    const { headers, ...outgoing } = postOf(url, { 'Content-Type': 'application/json', ...signed }, body);
     const timeout_ms = began_ms + WEBHOOK_TRY_TIMEOUT_MS - monotonicMs();
     const answer = await this.deps.sender.sendToFirst(destination.addresses, { ...outgoing, timeout_ms });
     const outcome = outcomeOf(answer);
@@ -85,22 +78,6 @@ export class Tries {
 /** The context that binds a sealed secret to its webhook. */
 export function contextOf({ public_id }: Pick<WebhookRow, 'public_id'>): string[] {
   return ['webhook', public_id, 'secret'];
-}
-
-function headersOf(url: URL, body: string, signed: Record<string, string>): Record<string, string> {
-  return {
-    Host: url.host,
-    'User-Agent': `Satchel/${VERSION}`,
-    'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
-    Connection: 'close',
-    ...signed,
-  };
-}
-
-function requestText(url: URL, headers: Record<string, string>, body: string): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
 
 function outcomeOf(answer: Answer): Outcome {

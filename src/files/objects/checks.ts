@@ -4,7 +4,14 @@ import type { Database } from '../../platform/database/database.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { readHold } from '../../platform/files/store-hold.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
-import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
+import {
+  aside,
+  type Finding,
+  type HealthCheck,
+  ok,
+  problem,
+  warning,
+} from '../../platform/host/health-check.ts';
 import { countInStore, countRemovals, isNoted, listBetween, listKnownIds, listMissing } from './store.ts';
 
 /** Beyond it `doctor` tells how far this machine's and the store's clock differ; S3 refuses 15 minutes. */
@@ -28,6 +35,25 @@ const LIFECYCLE_RULE =
 
 export function objectStoreChecks(on: StoreChecksDeps): HealthCheck[] {
   return [{ check: CHECK, run: () => checkStore(on) }];
+}
+
+/** Whether it has failed for a minute at least: one request that fails is mended by the next as a rule. */
+export function storeAwayCheck({
+  object_store,
+  clock,
+}: Pick<StoreChecksDeps, 'clock'> & { object_store: S3Store }): HealthCheck {
+  const run = (): Finding[] => {
+    const { trouble } = object_store;
+    if (!trouble || clock.now() - Date.parse(trouble.since) < MINUTE_MS) return [];
+    const message = `${object_store.place} has failed since ${trouble.since}: ${trouble.reason}.`;
+    const finding = problem(
+      CHECK,
+      message,
+      'look at the store, SATCHEL_OBJECT_STORE and what its key may do',
+    );
+    return [aside('away', finding)];
+  };
+  return { check: CHECK, run };
 }
 
 async function checkStore(on: StoreChecksDeps): Promise<Finding[]> {
@@ -68,21 +94,31 @@ function describeRefusal(store: S3Store, { what, reason }: { what: string; reaso
     return warning(CHECK, message, 'allow the key to list the bucket (s3:ListBucket)');
   }
   const message = `${store.place} fails at ${what}: ${reason}.`;
-  return problem(CHECK, message, 'look at the store, SATCHEL_OBJECT_STORE and what its key may do');
+  return aside(
+    what,
+    problem(CHECK, message, 'look at the store, SATCHEL_OBJECT_STORE and what its key may do'),
+  );
 }
 
 function checkClocks({ ahead_ms }: S3Store): Finding[] {
   if (ahead_ms === null || Math.abs(ahead_ms) <= STORE_CLOCK_TOLERANCE_MS) return [];
   const minutes = Math.round(Math.abs(ahead_ms) / MINUTE_MS);
   const message = `This machine's clock is ${minutes} minutes ${ahead_ms > 0 ? 'behind' : 'ahead of'} the store's. A store refuses what is signed 15 minutes off.`;
-  return [problem(CHECK, message, 'timedatectl set-ntp true, on the machine whose clock is wrong')];
+  return [
+    aside('clock', problem(CHECK, message, 'timedatectl set-ntp true, on the machine whose clock is wrong')),
+  ];
 }
 
 function describeMissing(ids: readonly string[]): Finding[] {
   if (ids.length === 0) return [];
   const some = ids.slice(0, FINDING_EXAMPLES).join(', ');
   const message = `The store has no bytes of objects that it should have: ${some}${ids.length > FINDING_EXAMPLES ? ', ...' : ''}.`;
-  return [problem(CHECK, message, 'bring the keys back from a copy of the bucket, or delete the objects')];
+  return [
+    aside(
+      'missing',
+      problem(CHECK, message, 'bring the keys back from a copy of the bucket, or delete the objects'),
+    ),
+  ];
 }
 
 /** Looks for each object by the store's own list, which is in the order of ids, as the rows are read. */

@@ -14,15 +14,13 @@ import {
   warning,
 } from '../../platform/host/health-check.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
+import { MAILBOX_REST_AFTER_FAILURES } from './health.ts';
 import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';
 
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
   return [
-    {
-      check: 'mailboxes',
-      run: () => mailboxes.list().map((each) => about('mailbox', each.address, checkMailbox(each))),
-    },
+    mailboxHealth({ mailboxes }),
     sealedCheck(() =>
       mailboxes.outlets.listUndecryptable().map((address) => ({
         message: `The relay's password of the mailbox ${address} does not decrypt.`,
@@ -31,6 +29,14 @@ export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCh
       })),
     ),
   ];
+}
+
+/** Whether each can be used. */
+export function mailboxHealth({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck {
+  return {
+    check: 'mailboxes',
+    run: () => mailboxes.list().map((each) => about('mailbox', each.address, checkMailbox(each))),
+  };
 }
 
 /** RFC 4954, 6: the password is wrong, or is not the kind that this relay wants. */
@@ -50,7 +56,8 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const remedy = REFUSED_LOG_IN.test(last_error ?? '')
       ? `satchel mailbox change ${shellWord(address)} --smtp -`
       : `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`;
-    const tell = state === 'resting' ? problem : warning;
+    // When its rest is over, nothing is mended yet.
+    const tell = failures >= MAILBOX_REST_AFTER_FAILURES ? problem : warning;
     return tell(check, `${address} could not be used ${times}.${rest}${wait}${reason}`, remedy);
   }
   if (mailbox.refusal !== null) {

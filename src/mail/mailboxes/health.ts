@@ -11,7 +11,7 @@ import * as store from './store.ts';
  * A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles
  * each time.
  */
-const MAILBOX_REST_AFTER_FAILURES = 3;
+export const MAILBOX_REST_AFTER_FAILURES = 3;
 const MAILBOX_REST_MIN_MS = 30_000;
 const MAILBOX_REST_MAX_MS = 15 * 60_000;
 

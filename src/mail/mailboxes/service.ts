@@ -17,7 +17,7 @@ import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
-import { prepareNotice } from './notices.ts';
+import { prepareNotice, sendByAny } from './notices.ts';
 import { Outlets, type OutletsDeps, requireRoom, testMessage } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { Paces } from './paces.ts';
@@ -215,8 +215,16 @@ export class Mailboxes {
 
   /** Ready to send one mail of Satchel's own from the default domain. Throws AppError `conflict`: no_mailbox, public_url. */
   prepareNotice(): ReturnType<typeof prepareNotice> {
-    const { outlets } = this;
-    return prepareNotice({ ...this.deps, outlets, public_url: this.deps.config.public_url });
+    return prepareNotice(this.#noticesDeps());
+  }
+
+  /** Sends a mail of Satchel's own through whichever mailbox takes it; see `sendByAny`. */
+  sendNotice(notice: { to: string; subject: string; text: string }): Promise<string | null> {
+    return sendByAny(this.#noticesDeps(), notice);
+  }
+
+  #noticesDeps() {
+    return { ...this.deps, outlets: this.outlets, public_url: this.deps.config.public_url };
   }
 
   /* --- What a domain asks ------------------------------------------------------------------------------------------ */

@@ -2,7 +2,9 @@
  * What `satchel doctor` asks of sending domains: the records in the DNS, and DKIM keys that do not decrypt.
  */
 import {
+  about,
   act,
+  aside,
   type Finding,
   type HealthCheck,
   ok,
@@ -44,7 +46,8 @@ async function checkDomains({ sending_domains, mailboxes }: Services): Promise<F
       const remedy = `satchel domain verify ${name}`;
       const acts = [act('verify_domain', name)];
       if (!is_verified && !is_trusted) {
-        return [problem(check, `${name} is not verified: nothing is sent from it.`, remedy, acts)];
+        const message = `${name} is not verified: nothing is sent from it.`;
+        return [about('sending_domain', name, problem(check, message, remedy, acts))];
       }
       const own = mailboxes.list().filter(({ address }) => address.endsWith(`@${name}`));
       if (own.length > 0 && own.every(({ relay }) => relay === null)) {
@@ -56,7 +59,19 @@ async function checkDomains({ sending_domains, mailboxes }: Services): Promise<F
       );
       if (failing.length === 0) return [ok(check, `${name}: SPF, DKIM and DMARC are in place.`)];
       return failing.map(([record, verdict]) =>
-        warning(check, `${name}, ${record}: ${verdict.problem ?? 'The record does not fit.'}`, remedy, acts),
+        about(
+          'sending_domain',
+          name,
+          aside(
+            record,
+            warning(
+              check,
+              `${name}, ${record}: ${verdict.problem ?? 'The record does not fit.'}`,
+              remedy,
+              acts,
+            ),
+          ),
+        ),
       );
     }),
   );

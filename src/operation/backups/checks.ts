@@ -9,6 +9,7 @@ import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import {
   act,
+  aside,
   type CheckedDirectory,
   type Finding,
   type HealthCheck,
@@ -26,7 +27,12 @@ import { describeIds } from './unpacking.ts';
 const BACKUP = 'backup';
 
 export function backupChecks(on: CheckedDirectory): HealthCheck[] {
-  return [...leftoverChecks(on), { check: BACKUP, run: () => checkLast(on.data_dir) }];
+  return [...leftoverChecks(on), lastBackupCheck(on.data_dir)];
+}
+
+/** Whether the last one failed. */
+export function lastBackupCheck(data_dir: string): HealthCheck {
+  return { check: BACKUP, run: () => checkLast(data_dir) };
 }
 
 /** Nothing is said before the first one. */
@@ -87,20 +93,25 @@ function checkRows({ sqlite, data_dir }: CheckedDirectory): Finding[] {
     if (held_bytes === null) missing.push(public_id);
     else if (held_bytes !== size_bytes) resized.push(public_id);
   }
-  const lost = [
-    ...describeIds(missing, 'has lost its bytes', 'have lost their bytes'),
-    ...describeIds(
-      resized,
-      'has bytes of another size than its row tells of',
-      'have bytes of another size than their rows tell of',
+  const lose = (what: string, messages: readonly string[]): Finding[] =>
+    messages.map((message) =>
+      aside(what, problem(OBJECTS, message, 'satchel restore FILE --yes, or delete the objects')),
+    );
+  const findings = [
+    ...lose('lost', describeIds(missing, 'has lost its bytes', 'have lost their bytes')),
+    ...lose(
+      'resized',
+      describeIds(
+        resized,
+        'has bytes of another size than its row tells of',
+        'have bytes of another size than their rows tell of',
+      ),
     ),
   ];
-  const findings = lost.map((message) =>
-    problem(OBJECTS, message, 'satchel restore FILE --yes, or delete the objects'),
-  );
   if (open_to_others > 0) {
     const message = `Objects whose bytes other users of this machine may read: ${open_to_others}.`;
-    findings.push(problem(OBJECTS, message, `chmod -R go-rwx ${shellWord(join(data_dir, 'objects'))}`));
+    const remedy = `chmod -R go-rwx ${shellWord(join(data_dir, 'objects'))}`;
+    findings.push(aside('open to others', problem(OBJECTS, message, remedy)));
   }
   return findings.length > 0 ? findings : [ok(OBJECTS, `Stored: ${total}, each with its bytes.`)];
 }

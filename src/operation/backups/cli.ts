@@ -13,7 +13,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { actAsCallerAt } from '../../platform/host/ownership.ts';
 import { formatBytes } from '../../platform/words/phrases.ts';
 import { DROP, describeHeld, type Held, isAny, RELEASE } from '../holds/service.ts';
-import { makeRemembered } from './history.ts';
+import { makeRemembered, noteVerified } from './history.ts';
 import { type BackupResult, backUp, backUpTo } from './making.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
@@ -216,6 +216,7 @@ export function registerVerify<S>(cli: Cli<S>): void {
         const { object_store: settings, data_dir } = config;
         const stored = settings && { settings, data_dir, is_deep: options.deep === true };
         const result = await verifyBackup({ file, scratch_dir, stored, onProgress: progress('verifying') });
+        noteVerified(data_dir, result);
         return { json: result, text: presentVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
       }),
     );

@@ -6,6 +6,7 @@ import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { hasDatabase } from '../../platform/host/database-file.ts';
 import { asOwner, openOwn } from '../../platform/host/ownership.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { BackupResult } from './making.ts';
@@ -13,24 +14,30 @@ import type { BackupResult } from './making.ts';
 export interface BackupHistory {
   /** Null before the first. */
   made_ms: number | null;
+  /** When the newest was made of those that were verified here, wherever that was. */
+  verified_ms: number | null;
   /** Null where one was made since. */
   failure: { at_ms: number; message: string } | null;
 }
 
-/** One was made, or failed. */
-export type Ended = { made_ms: number } | { failure: { at_ms: number; message: string } };
+/** One was made, verified, or failed. */
+export type Ended =
+  | { made_ms: number }
+  | { verified_ms: number }
+  | { failure: { at_ms: number; message: string } };
 
 const FILE = 'last-backup.json';
 
 /** A file that can't be read counts as none. */
 export function readHistory(data_dir: string): BackupHistory {
-  const nothing = { made_ms: null, failure: null };
+  const nothing = { made_ms: null, verified_ms: null, failure: null };
   try {
     const told: unknown = JSON.parse(readFileSync(join(data_dir, FILE), 'utf8'));
     if (!isPlainObject(told)) return nothing;
-    const { made_ms, failure } = told;
+    const { made_ms, verified_ms, failure } = told;
     return {
       made_ms: typeof made_ms === 'number' ? made_ms : null,
+      verified_ms: typeof verified_ms === 'number' ? verified_ms : null,
       failure: isPlainObject(failure)
         ? { at_ms: Number(failure.at_ms), message: String(failure.message) }
         : null,
@@ -43,7 +50,9 @@ export function readHistory(data_dir: string): BackupHistory {
 /** Throws where the disk takes nothing. */
 export function noteBackup(data_dir: string, ended: Ended): void {
   const before = readHistory(data_dir);
-  const history: BackupHistory = 'failure' in ended ? { ...before, ...ended } : { ...ended, failure: null };
+  const history: BackupHistory = { ...before, ...ended };
+  if ('made_ms' in ended) history.failure = null;
+  if ('verified_ms' in ended) history.verified_ms = Math.max(ended.verified_ms, before.verified_ms ?? 0);
   asOwner(data_dir, () => {
     const path = join(data_dir, FILE);
     const fresh = `${path}.${process.pid}.new`;
@@ -83,4 +92,15 @@ export async function makeRemembered<T extends BackupResult>(
       note({ failure: { at_ms: clock.now(), message: error.message } });
     throw error;
   }
+}
+
+/** Notes that one was sound, for a data directory that there is. Who may not write there is none whose backups these are. */
+export function noteVerified(
+  data_dir: string,
+  { ok, created_at }: { ok: boolean; created_at: string | null },
+): void {
+  const verified_ms = Date.parse(created_at ?? '');
+  try {
+    if (ok && !Number.isNaN(verified_ms) && hasDatabase(data_dir)) noteBackup(data_dir, { verified_ms });
+  } catch {}
 }

@@ -19,7 +19,7 @@ import { parse } from '../../platform/http/validation.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { backupFolder, looksWhole } from './format.ts';
-import { type Ended, noteBackup } from './history.ts';
+import { type Ended, noteBackup, noteVerified } from './history.ts';
 import type { BackupResult } from './making.ts';
 import { datedName, nightlyName, pruneNightly } from './rotation.ts';
 import type { BackupRecord } from './schemas.ts';
@@ -217,12 +217,14 @@ export class Backups {
   /** Checks all of a backup in a scratch folder. Throws AppError `conflict`, `unavailable` without room. */
   async verify({ name, status }: BackupRecord): Promise<VerifyResult> {
     requireWhole(status);
-    const { database, clock, work } = this.deps;
+    const { database, clock, work, config } = this.deps;
     if (this.#is_verifying || listRuns(database.read).some(isUnderWay))
       throw conflict('A backup is being made or verified. Try again when that is done.');
     this.#is_verifying = true;
     try {
-      return await work.verify(join(this.folder, name), clock.now());
+      const result = await work.verify(join(this.folder, name), clock.now());
+      noteVerified(config.data_dir, result);
+      return result;
     } finally {
       this.#is_verifying = false;
     }

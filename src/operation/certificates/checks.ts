@@ -3,7 +3,14 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
-import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
+import {
+  aside,
+  type Finding,
+  type HealthCheck,
+  ok,
+  problem,
+  warning,
+} from '../../platform/host/health-check.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 import {
@@ -31,7 +38,7 @@ export function certificateChecks({ config, clock, resolver }: On): HealthCheck[
   const { data_dir } = config;
   if (!config.tls && !existsSync(folderOf(data_dir))) return [];
   return [
-    { check: CHECK, run: () => checkCertificate(data_dir, clock.now()) },
+    heldCertificateCheck({ config, clock }),
     {
       check: CHECK,
       run: () => Promise.all(namesOf(config).map((name) => checkName(name, resolver))),
@@ -52,6 +59,11 @@ function read(data_dir: string): { certificate: Certificate | null; failed: Fail
   }
 }
 
+/** How long the kept certificate lasts, and whether the next one can be had. */
+export function heldCertificateCheck({ config, clock }: Pick<On, 'config' | 'clock'>): HealthCheck {
+  return { check: CHECK, run: () => checkCertificate(config.data_dir, clock.now()) };
+}
+
 function checkCertificate(data_dir: string, now_ms: number): Finding[] {
   const gone = `where TLS is not Satchel's any more: rm -r ${shellWord(folderOf(data_dir))}`;
   try {
@@ -59,11 +71,16 @@ function checkCertificate(data_dir: string, now_ms: number): Finding[] {
     const failed = loadFailedOrder(data_dir);
     const findings: Finding[] = [];
     if (certificate) findings.push(judge(certificate, now_ms, gone));
-    if (failed) findings.push(describeFailed(failed, certificate !== null, data_dir));
+    const is_urgent = !certificate || isLate(certificate, now_ms);
+    if (failed) findings.push(describeFailed(failed, is_urgent, data_dir));
     return findings.length > 0 ? findings : [ok(CHECK, 'None has been ordered yet.')];
   } catch (error) {
     return [problem(CHECK, messageOf(error), `satchel serve orders a new one; ${gone}`)];
   }
+}
+
+function isLate(certificate: Certificate, now_ms: number): boolean {
+  return now_ms >= renewalOf(certificate) + LATE_MS;
 }
 
 function judge(certificate: Certificate, now_ms: number, gone: string): Finding {
@@ -75,19 +92,20 @@ function judge(certificate: Certificate, now_ms: number, gone: string): Finding 
       `${of} ended ${toIso(to_ms)}: browsers refuse it.`,
       `satchel serve renews it; ${gone}`,
     );
-  if (now_ms >= renewalOf(certificate) + LATE_MS) {
+  if (isLate(certificate, now_ms)) {
     const message = `${of} ends ${toIso(to_ms)}, and was to be renewed from ${toIso(renewalOf(certificate))} on.`;
     return warning(CHECK, message, `satchel serve renews it; ${gone}`);
   }
   return ok(CHECK, `${of} is good until ${toIso(to_ms)}.`);
 }
 
-function describeFailed(failed: FailedOrder, has_one: boolean, data_dir: string): Finding {
+/** While a certificate is good and was to be renewed a day ago at most, a failed order is mended by the next as a rule. */
+function describeFailed(failed: FailedOrder, is_urgent: boolean, data_dir: string): Finding {
   const { names, at_ms, next_ms, failures, reason } = failed;
   const so_far = failures > 1 ? `, as ${failures - 1} before it` : '';
   const message = `The order of ${toIso(at_ms)} for ${names.join(', ')} failed${so_far}: ${reason} The next is at ${toIso(next_ms)}.`;
   const remedy = `see to the reason; to order at once: rm ${shellWord(orderFileOf(data_dir))}, and restart the server`;
-  return has_one ? warning(CHECK, message, remedy) : problem(CHECK, message, remedy);
+  return aside('order', (is_urgent ? problem : warning)(CHECK, message, remedy));
 }
 
 async function checkName(name: string, resolver: On['resolver']): Promise<Finding> {
@@ -100,9 +118,10 @@ async function checkName(name: string, resolver: On['resolver']): Promise<Findin
     );
   if (found.status === 'found' && found.records.length > 0)
     return ok(CHECK, `${name} leads to ${found.records.join(', ')}.`);
-  return problem(
+  const finding = problem(
     CHECK,
     `${name} has no address in the DNS: the authority can't reach it, and neither can anybody else.`,
     `publish an A or AAAA record for ${name}, or leave it out of --tls`,
   );
+  return aside(name, finding);
 }

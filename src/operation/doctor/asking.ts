@@ -4,7 +4,7 @@
  */
 import type { Config } from '../../config.ts';
 import { MAX_PER_PAGE } from '../../limits.ts';
-import type { Finding, FindingStatus } from '../../platform/host/health-check.ts';
+import { type Finding, type FindingStatus, ok } from '../../platform/host/health-check.ts';
 import { askNoted, type ServerNote } from '../../platform/host/server-note.ts';
 import { t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
@@ -64,5 +64,5 @@ export function tellUnseen(
 }
 
 function notLookedAt(check: string, message: string): Told {
-  return { check, status: 'not_looked_at', message, remedy: null };
+  return { ...ok(check, message), status: 'not_looked_at' };
 }

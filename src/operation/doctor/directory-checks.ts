@@ -4,15 +4,25 @@
  */
 import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { FINDING_EXAMPLES, MIN_FREE_DISK_BYTES } from '../../limits.ts';
+import { FINDING_EXAMPLES } from '../../limits.ts';
 import { parseEnvFile, readEnvFile } from '../../platform/host/env-file.ts';
-import { type Finding, isOpenToOthers, ok, problem, warning } from '../../platform/host/health-check.ts';
+import {
+  aside,
+  type Finding,
+  type HealthCheck,
+  isOpenToOthers,
+  ok,
+  problem,
+  warning,
+} from '../../platform/host/health-check.ts';
 import { type InstalledService, isSameFolder } from '../../platform/host/installed-service.ts';
 import { asCaller } from '../../platform/host/ownership.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 
 /** Below this `doctor` warns: room for some hundred uploads of the default limit, so there is time to act. */
 const LOW_DISK_BYTES = 1024 ** 3;
+/** Below this it is a problem: nightly backups and uploads fill that within a day. */
+const SCARCE_DISK_BYTES = 500 * 1024 ** 2;
 
 /** Modes and owners of the directory, of what stands in it, and of the folders of the objects. */
 export function checkModes(data_dir: string): Finding[] {
@@ -36,7 +46,9 @@ export function checkModes(data_dir: string): Finding[] {
   }
   if (foreign.length > 0) {
     const message = `The owner of the directory does not own: ${listSome(foreign)}. The server may be unable to use it.`;
-    findings.push(problem(check, message, `chown -R ${top.uid}:${top.gid} ${shellWord(data_dir)}`));
+    findings.push(
+      aside('owner', problem(check, message, `chown -R ${top.uid}:${top.gid} ${shellWord(data_dir)}`)),
+    );
   }
   if (findings.length > 0) return findings;
   return [ok(check, 'Only the owner may read or write anything.')];
@@ -47,17 +59,20 @@ function isPlaceholder(path: string, stat: Stats): boolean {
   return basename(path).startsWith('.') && stat.isFile() && stat.size === 0;
 }
 
-/** How much room there is. Below the first limit writes are refused, below the second somebody should act. */
-export function checkDisk(data_dir: string): Finding {
+const DISK = 'disk space';
+
+/** How much room there is. Long before writes are refused somebody should act. */
+export function diskCheck(data_dir: string): HealthCheck {
+  return { check: DISK, run: () => [checkDisk(data_dir)] };
+}
+
+function checkDisk(data_dir: string): Finding {
   const { bavail, bsize } = statfsSync(data_dir);
   const free = bavail * bsize;
-  const status = free < MIN_FREE_DISK_BYTES ? 'problem' : free < LOW_DISK_BYTES ? 'warning' : 'ok';
-  return {
-    check: 'disk space',
-    status,
-    message: `${Math.floor(free / 1024 / 1024)} MiB are free.`,
-    remedy: status === 'ok' ? null : `du -x -h -d 2 ${shellWord(data_dir)}, and make room on that disk`,
-  };
+  const message = `${Math.floor(free / 1024 / 1024)} MiB are free.`;
+  if (free >= LOW_DISK_BYTES) return ok(DISK, message);
+  const tell = free < SCARCE_DISK_BYTES ? problem : warning;
+  return tell(DISK, message, `du -x -h -d 2 ${shellWord(data_dir)}, and make room on that disk`);
 }
 
 function listSome(paths: readonly string[]): string {

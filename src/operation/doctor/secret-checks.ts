@@ -2,7 +2,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Config } from '../../config.ts';
 import { readMetaValue } from '../../platform/database/plain-connection.ts';
-import { type Finding, ok, problem } from '../../platform/host/health-check.ts';
+import { aside, type Finding, ok, problem } from '../../platform/host/health-check.ts';
 import {
   judgeMasterKey,
   masterKeySourceOf,
@@ -37,7 +37,7 @@ export async function checkMasterKey(
   const source = masterKeySourceOf(config);
   const open_mode = source.kind === 'file' ? warnOfKeyFileMode(source) : null;
   if (source.kind === 'file' && open_mode !== null) {
-    finding.push(problem(check, open_mode, `chmod 600 ${shellWord(source.path)}`));
+    finding.push(aside('mode', problem(check, open_mode, `chmod 600 ${shellWord(source.path)}`)));
   }
   return { finding, key: judged.key };
 }
@@ -60,16 +60,20 @@ export function checkDataKeys(sqlite: Sqlite, master: MasterKey): Finding[] {
     }
     if (lost === 0) continue;
     const message = `Values of ${table}.${column} that are sealed under no data key that opens: ${lost}.`;
-    lost_values.push(problem(check, message, 'satchel restore FILE --yes, or store them again'));
+    const lost_value = problem(check, message, 'satchel restore FILE --yes, or store them again');
+    lost_values.push(aside(`${table}.${column}`, lost_value));
   }
   // A data key that seals nothing any more was replaced when its secrets were stored again.
   const findings = rows
     .filter(({ id }) => !opened.has(id) && needed.has(id))
     .map(({ scope }) =>
-      problem(
-        check,
-        `The data key of ${scope} does not open: what it seals can't be decrypted.`,
-        'satchel restore FILE --yes, or store its secrets again',
+      aside(
+        scope,
+        problem(
+          check,
+          `The data key of ${scope} does not open: what it seals can't be decrypted.`,
+          'satchel restore FILE --yes, or store its secrets again',
+        ),
       ),
     );
   findings.push(...lost_values);

@@ -14,6 +14,7 @@ import { databasePathOf, hasDatabase } from '../../platform/host/database-file.t
 import { isServed, serverProcessOf } from '../../platform/host/directory-lock.ts';
 import {
   ACT_KINDS,
+  aside,
   type CheckedDirectory,
   type Finding,
   type FindingStatus,
@@ -27,7 +28,7 @@ import { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { masterKeySourceOf } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { checkClock, checkSchema, checkSoundness, openReadOnly } from './database-checks.ts';
-import { checkDisk, checkModes } from './directory-checks.ts';
+import { checkModes, diskCheck } from './directory-checks.ts';
 import { checkDataKeys, checkMasterKey } from './secret-checks.ts';
 
 /** How old the finding of stored data's soundness may be. */
@@ -37,6 +38,9 @@ const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
 export const finding = named(
   'Finding',
   t.Object({
+    id: t.String({
+      description: 'The same for the same thing (a check and what it is about), whatever its message says.',
+    }),
     check: t.String(),
     status: oneOf(['ok', 'warning', 'problem']),
     message: t.String(),
@@ -93,7 +97,7 @@ export async function examine(
   const findings = [
     describeServer(config, is_served),
     ...(await guard('file modes', () => checkModes(data_dir))),
-    ...(await guard('disk space', () => [checkDisk(data_dir)])),
+    ...(await runAll([diskCheck(data_dir)])),
   ];
   const schema = checkSchema(databasePathOf(data_dir));
   findings.push(schema);
@@ -137,17 +141,22 @@ function nothingThere(data_dir: string): Finding {
   );
 }
 
+/** Of a finding in place of those of a check. */
+export const UNCHECKED = 'unchecked';
+
 /** A check that throws makes a finding as well: one broken thing must not hide the others. */
-async function guard(check: string, run: HealthCheck['run']): Promise<Finding[]> {
+export async function guard(check: string, run: HealthCheck['run']): Promise<Finding[]> {
   try {
     return await run();
   } catch (error) {
     const message = `This could not be checked: ${messageOf(error)}`;
-    return [problem(check, message, 'run satchel doctor as the user whose the data directory is')];
+    const remedy = 'run satchel doctor as the user whose the data directory is';
+    return [aside(UNCHECKED, problem(check, message, remedy))];
   }
 }
 
-async function runAll(checks: readonly HealthCheck[]): Promise<Finding[]> {
+/** Runs checks side by side; see `guard`. */
+export async function runAll(checks: readonly HealthCheck[]): Promise<Finding[]> {
   const findings = await Promise.all(checks.map(({ check, run }) => guard(check, run)));
   return findings.flat();
 }
@@ -198,6 +207,7 @@ interface Running {
 export class Doctor {
   /** For verbs beside the server, by its note: who has it may ask for findings, and for nothing else. */
   readonly key = randomBytes(32).toString('base64url');
+  readonly #listeners: ((findings: readonly Finding[], at_ms: number) => void)[] = [];
   #running: Running | null = null;
   #last: Examination | null = null;
   /** The last examination that read everything, without problems: those are looked at each time. */
@@ -209,6 +219,11 @@ export class Doctor {
       examine(now_ms: number, known: readonly Finding[], is_deep: boolean): Promise<Finding[]>;
     },
   ) {}
+
+  /** Has somebody told of each whole look, but for deep ones, which find what others do not. */
+  listen(listener: (findings: readonly Finding[], at_ms: number) => void): void {
+    this.#listeners.push(listener);
+  }
 
   /** Every finding; see `look`. */
   async examine(max_age_ms = 0): Promise<readonly Finding[]> {
@@ -270,6 +285,7 @@ export class Doctor {
       const sound = findings.filter(({ check, status }) => READING_ALL.includes(check) && status === 'ok');
       this.#read_all = { findings: sound, at_ms };
     }
+    if (!is_deep) for (const listener of this.#listeners) listener(findings, at_ms);
     return this.#last;
   }
 }

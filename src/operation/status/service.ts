@@ -1,9 +1,12 @@
 /** How the server is: whether the database answers and whether there is room to write. */
 import { statfsSync } from 'node:fs';
+import type { Config } from '../../config.ts';
+import { errorCodeOf } from '../../errors.ts';
 import { MIN_FREE_DISK_BYTES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { rawGet } from '../../platform/database/raw-sql.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
 import { dateTime, named, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import { BACKEND_VERSION, VERSION } from '../../version.ts';
 import type { Ownership } from '../ownership/service.ts';
@@ -72,6 +75,37 @@ export class Status {
       return bavail * bsize >= MIN_FREE_DISK_BYTES;
     } catch {
       return false;
+    }
+  }
+}
+
+/** Decision: an answer later than this is none. */
+const HEARTBEAT_TIMEOUT_MS = 10 * SECOND_MS;
+
+/** Asks the URL of a monitor while all is well: it is told by what it misses that nobody here could tell it. */
+export class Heartbeat {
+  constructor(
+    private readonly deps: {
+      config: Pick<Config, 'heartbeat_url'>;
+      status: Pick<Status, 'health'>;
+      logger: Logger;
+    },
+  ) {}
+
+  /** Never rejects: a monitor that is away has no more to tell than its host. */
+  async beat(): Promise<void> {
+    const { config, status, logger } = this.deps;
+    const url = config.heartbeat_url;
+    if (!url || status.health().status !== 'ok') return;
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS) });
+      await answer.body?.cancel();
+      if (!answer.ok) logger.warn('the heartbeat was refused', { host: url.host, status: answer.status });
+    } catch (error) {
+      logger.warn('the heartbeat did not arrive', {
+        host: url.host,
+        reason: errorCodeOf(error) ?? 'no answer in time',
+      });
     }
   }
 }

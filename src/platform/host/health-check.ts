@@ -27,6 +27,8 @@ export interface Act {
 }
 
 export interface Finding {
+  /** The same for the same thing, whatever its message says of it: the check, and what it is about. */
+  id: string;
   /** What was looked at, such as `disk space`. */
   check: string;
   status: FindingStatus;
@@ -60,21 +62,28 @@ export interface CheckedDirectory {
   now_ms: number;
 }
 
+const idOf = (...parts: string[]): string => parts.join(':').replaceAll(' ', '_');
+
 export function ok(check: string, message: string, remedy: string | null = null): Finding {
-  return { check, status: 'ok', message, remedy };
+  return { id: idOf(check), check, status: 'ok', message, remedy };
 }
 
 export function warning(check: string, message: string, remedy: string, acts: readonly Act[] = []): Finding {
-  return { check, status: 'warning', message, remedy, acts };
+  return { id: idOf(check), check, status: 'warning', message, remedy, acts };
 }
 
 export function problem(check: string, message: string, remedy: string, acts: readonly Act[] = []): Finding {
-  return { check, status: 'problem', message, remedy, acts };
+  return { id: idOf(check), check, status: 'problem', message, remedy, acts };
 }
 
 /** A finding with what it is about. */
 export function about(code: string, ref: string | null, finding: Finding): Finding {
-  return { ...finding, about: { code, ref } };
+  return { ...aside(ref ?? code, finding), about: { code, ref } };
+}
+
+/** One of several things that a check finds, told apart by a word that stays the same. */
+export function aside(what: string, finding: Finding): Finding {
+  return { ...finding, id: idOf(finding.id, what) };
 }
 
 /** One that mends what is of no project, or what is in one. */
@@ -100,8 +109,9 @@ export function sealedCheck(
   return {
     check: SEALED,
     run() {
+      // The message says which one is lost, and nothing else.
       const lost = listLost().map(({ message, remedy, ...rest }) => ({
-        ...problem(SEALED, message, remedy),
+        ...aside(message, problem(SEALED, message, remedy)),
         ...rest,
       }));
       return lost.length > 0 ? lost : [ok(SEALED, 'Each decrypts.')];

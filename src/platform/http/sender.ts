@@ -1,7 +1,9 @@
 /** Sends requests to addresses that somebody named, such as webhooks, from a thread of its own. */
 import { messageOf } from '../../errors.ts';
+import { VERSION } from '../../version.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { Thread } from '../host/threads.ts';
+import { hostOf } from './destinations.ts';
 import type { Answer, Outgoing } from './exchange.ts';
 
 const IDLE_STOP_MS = 60_000;
@@ -50,4 +52,23 @@ export class Sender {
   stop(): void {
     this.#thread.end(new Error('the server stopped'));
   }
+}
+
+/** A POST to a URL, and the headers that it has. */
+export function postOf(url: URL, of_content: Record<string, string>, body: string) {
+  const is_tls = url.protocol === 'https:';
+  const headers: Record<string, string> = {
+    Host: url.host,
+    'User-Agent': `Satchel/${VERSION}`,
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    ...of_content,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return {
+    headers,
+    port: Number(url.port || (is_tls ? 443 : 80)),
+    certified_name: is_tls ? hostOf(url) : null,
+    message: `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`,
+  };
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { askServer } from '../../../src/operation/doctor/asking.ts';
-import type { Finding } from '../../../src/platform/host/health-check.ts';
+import { type Finding, ok, problem, warning } from '../../../src/platform/host/health-check.ts';
 import { HELD_FROM, RESTORE_HOLD } from '../../../src/platform/jobs/restore-hold.ts';
 import {
   actor,
@@ -97,7 +97,7 @@ test('what a page can mend comes with the requests that do', async () => {
 
 test('who asks while an examination runs gets what that one finds; later ones ask anew', async () => {
   const { promise, resolve } = Promise.withResolvers<Finding[]>();
-  const finding: Finding = { check: 'x', status: 'warning', message: 'm', remedy: 'r' };
+  const finding = warning('x', 'm', 'r');
   let runs = 0;
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
@@ -126,7 +126,7 @@ test('come in pages of one examination; each first page asks anew', async () => 
       ...{ backUp: never, verify: never, factsOfFile: never, stop: () => {} },
       async examine() {
         runs += 1;
-        return [1, 2, 3].map((n) => ({ check: `c${n}`, status: 'ok', message: `run ${runs}`, remedy: null }));
+        return [1, 2, 3].map((n) => ok(`c${n}`, `run ${runs}`));
       },
     },
   });
@@ -147,10 +147,7 @@ test('come in pages of one examination; each first page asks anew', async () => 
 
 test('a verb is told all of them by the key of the note, where the server listens and not where its name leads', async () => {
   const never = () => new Promise<never>(() => {});
-  const many = Array.from(
-    { length: 120 },
-    (_, n): Finding => ({ check: `c${n}`, status: 'ok', message: '', remedy: null }),
-  );
+  const many = Array.from({ length: 120 }, (_, n) => ok(`c${n}`, ''));
   const deep: boolean[] = [];
   const { app } = await start({
     maintenance: {
@@ -214,8 +211,8 @@ test('are for administrators alone', async () => {
 
 test('of a while ago will do for who says so, and what reads all that is stored is then looked at once a day', async () => {
   const asked: (readonly Finding[])[] = [];
-  const sound: Finding = { check: 'database', status: 'ok', message: 'sound', remedy: null };
-  const lost: Finding = { check: 'objects', status: 'problem', message: 'lost', remedy: null };
+  const sound = ok('database', 'sound');
+  const lost = problem('objects', 'lost', 'restore');
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
     maintenance: {

@@ -1803,6 +1803,21 @@ CREATE TABLE database_project_links (
 CREATE INDEX database_project_links_by_project ON database_project_links (project_id);
 CREATE UNIQUE INDEX database_project_links_one_shown ON database_project_links (project_id) WHERE is_shown = 1;
 
+-- --- operation: alerts ------------------------------------------------------------------------------------------------
+
+-- Whom doctor tells, and what it has told them. One row, or none before anybody is told.
+CREATE TABLE alerts ( -- AlertsRow
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  email TEXT NOT NULL,   -- JSON string[]
+  sealed_url TEXT,
+  url TEXT,              -- its scheme and host
+  format TEXT CHECK (format IN ('json', 'slack', 'discord', 'ntfy', 'gotify')), -- AlertFormat
+  backups_here INTEGER NOT NULL CHECK (backups_here IN (0, 1)),
+  last_sent_at INTEGER,
+  findings TEXT NOT NULL, -- JSON KnownFindings
+  ways TEXT NOT NULL      -- JSON Ways
+) STRICT;
+
 -- --- webhooks ------------------------------------------------------------------------------------------------------
 
 CREATE TABLE webhooks ( -- WebhookRow
