@@ -253,7 +253,6 @@ function createWork(on: Tenancy) {
   const internal_objects = new InternalObjects({ ...on, bytes });
   const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });
   on.invitations.mailBy(() => mail.mailboxes.prepareNotice());
-  const alerts = new Alerts({ ...on, sendNotice: (notice) => mail.mailboxes.sendNotice(notice) });
   cascades.push(objects.projectCascade(), uploads.projectCascade(), emailsCascade);
   const webhooks = createWebhooks(on);
   const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });
@@ -272,7 +271,6 @@ function createWork(on: Tenancy) {
     webhooks.webhook_dispatcher.wake();
   });
   const status = new Status({ ...on, data_dir: config.data_dir });
-  const metrics = new Metrics({ ...on, ...mail, ...webhooks, backups });
   return {
     ...mail,
     ...marketing,
@@ -289,11 +287,11 @@ function createWork(on: Tenancy) {
     transfers: new Transfers({ ...on, ...mail, ...marketing, bytes, engine }),
     holds: new Holds({ ...on, ...mail, ...marketing, ...webhooks, engine }),
     jobs: new Jobs(on),
-    alerts,
+    alerts: new Alerts({ ...on, sendNotice: (notice) => mail.mailboxes.sendNotice(notice) }),
     engine,
     status,
     heartbeat: new Heartbeat({ ...on, status }),
-    metrics,
+    metrics: new Metrics({ ...on, ...mail, ...webhooks, backups }),
   };
 }
 
@@ -392,14 +390,11 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.start();
       services.variants.start();
       scheduler.start(start_delay_ms);
-      clicks.start();
-      inbox_readers.start();
-      webhook_dispatcher.start();
+      for (const part of [clicks, inbox_readers, webhook_dispatcher, services.alerts]) part.start();
       swept = objects
         .sweepOrphans()
         .then(() => services.blobs.makeFolders())
         .catch((error: unknown) => deps.logger.error('sweeping failed', { error: messageOf(error) }));
-      services.alerts.start();
       await services.submission.start();
       return ports.start();
     },
@@ -414,20 +409,13 @@ export function createApp(config: Config, deps: AppDeps): App {
       const is_drained = engine.stop(stop_by_ms - monotonicMs() + STOP_RECORD_DEADLINE_MS);
       services.maintenance.stop();
       services.bytes.stop();
-      const is_left = inbox_readers.stop();
+      const is_left = Promise.all([inbox_readers.stop(), services.alerts.stop(STOP_REQUESTS_DEADLINE_MS)]);
       const is_told = webhook_dispatcher.stop();
       for (const thread of [services.report_reader, services.beside, services.viewer, services.apps])
         thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
-      const is_alerted = services.alerts.stop(STOP_REQUESTS_DEADLINE_MS);
-      await Promise.all([
-        ports.stop(),
-        is_handed_in,
-        scheduler.stop(STOP_REQUESTS_DEADLINE_MS),
-        is_left,
-        is_alerted,
-      ]);
+      await Promise.all([ports.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
       await clicks.stop();
       await mailer.stop(Math.max(stop_by_ms - monotonicMs(), STOP_MAILER_DEADLINE_MS));

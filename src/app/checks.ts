@@ -14,7 +14,7 @@ import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
 import { submissionChecks } from '../mail/submission/checks.ts';
 import { campaignChecks, marketingChecks } from '../marketing/checks.ts';
 import { alertChecks } from '../operation/alerts/checks.ts';
-import { backupChecks, objectChecks } from '../operation/backups/checks.ts';
+import { backupChecks, objectChecks, overdueChecks } from '../operation/backups/checks.ts';
 import { certificateChecks } from '../operation/certificates/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
 import { holdChecks } from '../operation/holds/service.ts';
@@ -61,6 +61,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...providerAccountChecks(services),
     ...peopleChecks(services),
     ...alertChecks(services),
+    ...overdueChecks(services),
   ];
 }
 

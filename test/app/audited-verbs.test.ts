@@ -116,6 +116,8 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['webhook test HOOKED --project shop', 'webhook.tested', 'DELIVERY'],
   ['webhook replay HOOKED DELIVERY --project shop', 'webhook.replayed'],
   ['webhook remove WEBHOOK --project shop --yes', 'webhook.deleted'],
+  ['alert set --email ops@example.com', 'alerts.changed'],
+  ['alert off', 'alerts.changed'],
   ['project export side EXPORT --passphrase env:PASS', 'project.exported'],
   ['project delete side --yes', 'public_api.project.deleted'],
   ['project import EXPORT --passphrase env:PASS --go', 'project.imported'],
@@ -133,7 +135,7 @@ const OTHERS = `
   marketing show, list list, list show, segment list, segment show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
-  webhook list, webhook show, webhook deliveries,
+  alert show, alert test, webhook list, webhook show, webhook deliveries,
   backup, restore, release, verify, replica config, replica status, client typescript, migrate, doctor, serve, completion, version`
   .split(',')
   .map((verb) => verb.trim());

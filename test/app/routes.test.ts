@@ -281,6 +281,9 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /backups/:backup',
     'GET /backups/schedule',
     'PUT /backups/schedule',
+    'GET /alerts',
+    'PUT /alerts',
+    'POST /alerts/test',
     'GET /project-files',
     'GET /project-files/:project_file',
     'POST /project-files',
@@ -775,6 +778,7 @@ describe('the management plane', () => {
     }
     expect(refused.toSorted()).toEqual([
       '/ai-accounts/:account',
+      '/alerts',
       '/database-accounts/:account',
       '/database-projects/:database',
       '/mailboxes/:address',

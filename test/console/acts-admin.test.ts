@@ -185,6 +185,39 @@ describe.skipIf(executable === null)('in a browser', () => {
     expect(complaints).toEqual([expect.stringContaining('422')]);
   });
 
+  test('alerts are set, tried and taken back; what is wrong with a URL stands beside it, and it is never shown', async () => {
+    const { alerts } = on.app.services;
+    const { page, complaints } = await open('/alerts');
+    await page.getByLabel('Mail to').fill('ops@example.com, second@example.com');
+    await page.getByLabel('URL', { exact: true }).fill('http://10.0.0.7/topic-secret');
+    await page.getByLabel('What stands behind the URL').selectOption('ntfy');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/must begin with https/i).waitFor();
+    await page.getByLabel('URL', { exact: true }).fill('https://ntfy.invalid/topic-secret');
+    await page.getByLabel('Miss backups').uncheck();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('At present at https://ntfy.invalid.').waitFor();
+    expect(alerts.show()).toMatchObject({
+      email: ['ops@example.com', 'second@example.com'],
+      url: 'https://ntfy.invalid',
+      format: 'ntfy',
+      backups_here: false,
+    });
+    expect(await page.content()).not.toContain('topic-secret');
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('second@example.com: not taken.').waitFor();
+    await page.getByText('Alerts do not arrive.').waitFor();
+    await page.getByRole('button', { name: 'Forget the URL' }).click();
+    await page.getByText('Told by POST.').waitFor();
+    await page.getByLabel('Mail to').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Whether it arrives').waitFor({ state: 'detached' });
+    expect(alerts.show()).toMatchObject({ email: [], url: null, problem: null });
+    await alerts.set(actor, { backups_here: true });
+    // The address that it must not be.
+    expect(complaints).toEqual([expect.stringContaining('422')]);
+  });
+
   test('the trail is filtered by event and day, and shows hostile names as the text they are', async () => {
     const { origins } = on.app.services;
     await origins.addGlobal({ ...actor, name: HOSTILE }, { type: 'ios', value: 'com.example.audited' });

@@ -65,6 +65,7 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: () => '/mailboxes/refused@news.example.com?tab=settings',
   },
   { name: 'findings', pattern: '/findings', path: () => '/findings' },
+  { name: 'alerts', pattern: '/alerts', path: () => '/alerts' },
   { name: 'backups', pattern: '/backups', path: () => '/backups' },
   {
     ...{ name: 'backup', pattern: '/backups/:backup' },

@@ -144,8 +144,14 @@ export const PAGES: readonly PageEntry[] = [
   }),
   server('/findings', {
     title: 'Findings',
-    words: 'doctor health problems warnings errors status check alerts',
+    words: 'doctor health problems warnings errors status check',
     nav: { group: 'running', icon: 'warning' },
+    needs_administer: true,
+  }),
+  server('/alerts', {
+    title: 'Alerts',
+    words: 'notifications monitoring slack discord ntfy gotify webhook told warn',
+    nav: { group: 'running', icon: 'broadcast' },
     needs_administer: true,
   }),
   server('/backups', {

@@ -48,8 +48,13 @@ export function noteFindings(
     const message = [first, ...others].map((each) => each.message).join(' ');
     const { check, remedy } = first;
     known[id] = {
-      ...(before ?? { since: now_ms, told: {} }),
-      ...{ check, message, remedy, ended: null, is_urgent: is_urgent || before?.is_urgent === true },
+      check,
+      message,
+      remedy,
+      since: before?.since ?? now_ms,
+      ended: null,
+      is_urgent: is_urgent || before?.is_urgent === true,
+      told: before?.told ?? {},
     };
   }
   if (!is_urgent && isCutShort(found)) return;
@@ -85,10 +90,15 @@ export function keepWays({ findings, ways }: State, kept: readonly string[]): vo
 const fresh = (): WayState => ({ sent: [], tries: 0, next_try: 0, failure: null });
 
 /** What a way has yet to tell, the first found first. */
-export function listUntold({ findings }: State, way: string, now_ms: number): (Told & { due: number })[] {
+export function listUntold(
+  { findings, ways }: State,
+  way: string,
+  now_ms: number,
+): (Told & { due: number })[] {
   const untold = Object.entries(findings).flatMap(([id, known]): (Told & { due: number })[] => {
     // A message that gets through by it is what mends that it fails.
-    if (id === `${ALERTS}:${way}`) return [{ id, known, state: 'mended', due: known.since }];
+    if (id === `${ALERTS}:${way}`)
+      return ways[way]?.failure ? [{ id, known, state: 'mended', due: known.since }] : [];
     const told = known.told[way];
     if (known.ended !== null)
       return told === undefined ? [] : [{ id, known, state: 'mended', due: known.ended }];

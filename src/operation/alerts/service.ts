@@ -119,12 +119,11 @@ export class Alerts {
       const told = changesOf(old, asked, { secret: ['url'] });
       if (Object.keys(told).length === 0) return;
       const at = url === null ? null : new URL(url);
-      const fresh = {
-        ...{ ...row, ...asked, url: at && `${at.protocol}//${at.host}` },
-        sealed_url:
-          is_same || at === null
-            ? row.sealed_url && at && row.sealed_url
-            : key_ring.seal(tx, PLATFORM_SCOPE, URL_CONTEXT, at.href),
+      const fresh: AlertsRow = {
+        ...row,
+        ...asked,
+        url: at && `${at.protocol}//${at.host}`,
+        sealed_url: is_same ? row.sealed_url : at && key_ring.seal(tx, PLATFORM_SCOPE, URL_CONTEXT, at.href),
       };
       // Behind another URL nobody was told of anything yet.
       keepWays(fresh, is_same ? waysOf(fresh) : fresh.email);

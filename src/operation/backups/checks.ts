@@ -4,9 +4,10 @@
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Projects } from '../../access/projects/service.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
-import { toIso } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import {
   act,
   aside,
@@ -19,6 +20,7 @@ import {
   warning,
 } from '../../platform/host/health-check.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
+import type { Alerts } from '../alerts/service.ts';
 import { readHistory } from './history.ts';
 import { REPLACED, RESTORE_SCRATCH } from './restore.ts';
 import { findUnnamed, listContentSizes, listNamedBlobs } from './store.ts';
@@ -130,4 +132,39 @@ function countOrphans({ sqlite, data_dir }: CheckedDirectory): Finding[] {
   return [
     ok(OBJECTS, `Files of no row: ${count}. They are uploads under way, or what the next start sweeps up.`),
   ];
+}
+
+const OVERDUE = 'backup_overdue';
+const WARN_AFTER_MS = 2 * DAY_MS;
+const OVERDUE_MS = 7 * DAY_MS;
+
+interface OverdueDeps {
+  alerts: Pick<Alerts, 'show'>;
+  projects: Pick<Projects, 'listAll'>;
+  clock: Clock;
+  config: { data_dir: string };
+}
+
+/** Whether there is a backup at all: of one that nobody makes otherwise nobody would hear. */
+export function overdueChecks(on: OverdueDeps): HealthCheck[] {
+  return [{ check: OVERDUE, run: () => checkOverdue(on) }];
+}
+
+/** Where there is nothing to lose, or somebody else sees to it, none is missed. */
+function checkOverdue({ alerts, projects, clock, config }: OverdueDeps): ReturnType<HealthCheck['run']> {
+  const first = projects.listAll({}).reduce((least, { created_at }) => Math.min(least, created_at), Infinity);
+  if (!alerts.show().backups_here || first === Infinity) return [];
+  const { made_ms, verified_ms } = readHistory(config.data_dir);
+  const last = Math.max(made_ms ?? 0, verified_ms ?? 0);
+  const age_ms = clock.now() - (last || first);
+  if (age_ms < WARN_AFTER_MS) return [];
+  const days = Math.floor(age_ms / DAY_MS);
+  const message =
+    last === 0
+      ? `No backup was ever made or verified here, and there are projects since ${toIso(first)}.`
+      : `The last backup that was made or verified here is of ${toIso(last)}, ${days} days ago.`;
+  const remedy =
+    'satchel backup schedule --at 03:30; or, where somebody else keeps them, satchel alert set --no-backups-here';
+  const tell = age_ms < OVERDUE_MS ? warning : problem;
+  return [tell(OVERDUE, message, remedy, [act('make_backup')])];
 }

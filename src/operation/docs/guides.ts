@@ -1,5 +1,6 @@
 /** The handbook: Markdown guides that the executable carries, as pages and as sections to search. */
 import { decodeHTML } from 'entities';
+import alerts from '../../../handbook/alerts.md' with { type: 'text' };
 import backups from '../../../handbook/backups.md' with { type: 'text' };
 import captcha from '../../../handbook/captcha.md' with { type: 'text' };
 import configuration from '../../../handbook/configuration.md' with { type: 'text' };
@@ -32,6 +33,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   people,
   vault,
   webhooks,
+  alerts,
   backups,
   'second-machine': second_machine,
   proxies,

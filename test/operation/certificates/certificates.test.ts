@@ -221,9 +221,12 @@ test('doctor tells of an end that is near or past, of failed orders and of names
   );
   expect((await look({ files }))[0]).toStartWith('warning: The certificate for');
   expect((await look({ at: '2050-01-01T00:00:00Z', files }))[0]).toContain('problem: The certificate');
-  expect((await look({ files: { ...files, 'failed-order.json': failed } }))[1]).toMatch(
+  const failing = { ...files, 'failed-order.json': failed };
+  expect((await look({ at: '2000-01-01T00:00:00Z', files: failing }))[1]).toMatch(
     /^warning: The order of .* failed, as 1 before it: refused The next is at/,
   );
+  // It was to be renewed a day ago: the next order does not mend it by itself any more.
+  expect((await look({ files: failing }))[1]).toStartWith('problem: The order of');
   expect((await look({ files: { 'failed-order.json': failed } }))[0]).toStartWith('problem: The order of');
   expect((await look({ files: { 'certificate.json': '{' } }))[0]).toContain('certificate.json is damaged');
   expect((await look({}, { status: 'absent' })).at(-1)).toStartWith(

@@ -39,6 +39,7 @@ test('are those of satchel doctor, the worst first', async () => {
   expect(healthy).toEqual(
     expect.arrayContaining([
       {
+        id: 'clock',
         check: 'clock',
         status: 'ok',
         message: 'It says 2030-01-15T12:00:00.000Z.',

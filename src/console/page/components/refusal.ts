@@ -72,6 +72,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   person: () => ({ path: '/people', label: 'People' }),
   global_origin: () => ({ path: '/settings', label: 'Settings' }),
   settings: () => ({ path: '/settings', label: 'Settings of this server' }),
+  alerts: () => ({ path: '/alerts', label: 'Alerts' }),
   finding: () => ({ path: '/findings', label: 'Findings' }),
 };
 

@@ -1,4 +1,5 @@
 /** The pages of the server as a whole: sending, access and how it runs, each by its path. They are loaded together. */
+export { default as '/alerts' } from './alerts/home.tsx';
 export { default as '/audit' } from './audit/list.tsx';
 export { default as '/backups/:backup' } from './backups/detail.tsx';
 export { default as '/backups' } from './backups/list.tsx';
