@@ -201,7 +201,12 @@ describe('SATCHEL_WELCOME_TOKEN', () => {
     expect(people.listAll()).toMatchObject([{ all_projects: true, can_administer: true }]);
     expect(await told()).toEqual([
       {
-        ...{ check: 'welcome token', status: 'ok', message: expect.stringContaining('can go') },
+        ...{
+          id: 'welcome_token',
+          check: 'welcome token',
+          status: 'ok',
+          message: expect.stringContaining('can go'),
+        },
         remedy: 'remove SATCHEL_WELCOME_TOKEN from the settings',
       },
     ]);
