@@ -107,6 +107,42 @@ test('kill -9 at each step of a message: what got 250 is sent, what did not leav
   expect(await server.end('SIGTERM')).toBe(0);
 });
 
+test('kill -9 as apps send by the API of Resend: what got its id is sent, once, and what did not leaves nothing', async () => {
+  const dir = makeTempDir();
+  let server: Server = await startServer(dir);
+  const key = await makeKey(dir);
+  await addMailbox(dir, sink.port);
+  const acknowledged = new Set<string>();
+  const sendOn = async (name: string): Promise<void> => {
+    for (let n = 0; ; n += 1) {
+      const subject = `${name}-${n}`;
+      const response = await fetch(`${server.url}/resend/emails`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key}` },
+        body: JSON.stringify({ from: FROM, to: ['ann@example.org', 'bob@example.org'], subject, text: 'Hi' }),
+      }).catch(() => null);
+      if (response?.status !== 200) return;
+      if ((await response.text().catch(() => '')) !== '') acknowledged.add(subject);
+    }
+  };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const enough = acknowledged.size + 20;
+    const senders = Array.from({ length: SENDERS }, (_, n) => sendOn(`app-${round}-${n}`));
+    await until(() => acknowledged.size >= enough);
+    await server.end('SIGKILL');
+    await Promise.all(senders);
+    server = await startServer(dir);
+  }
+  await waitForSubjects(sink, acknowledged);
+  const twos = rowsOf(dir, 'SELECT count(*) FROM emails GROUP BY call_id');
+  expect(twos.length - acknowledged.size).toBeLessThanOrEqual(ROUNDS * SENDERS);
+  expect(new Set(twos)).toEqual(new Set(['2']));
+  const rows = () => rowsOf(dir, 'SELECT public_id FROM objects ORDER BY public_id');
+  await until(() => storedFiles(dir).join() === rows().join());
+  expect(rows()).toEqual(rowsOf(dir, 'SELECT id FROM app_calls ORDER BY id'));
+  expect(await server.end('SIGTERM')).toBe(0);
+});
+
 test('a port that another has ends the start, which says what to set', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));

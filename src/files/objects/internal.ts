@@ -1,4 +1,4 @@
-/** Objects of the server's own, such as messages by SMTP. Only what they belong to knows of them. */
+/** Objects of the server's own, such as messages that came whole. Only what they belong to knows of them. */
 import { AppError, notFound } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { BlobStore } from '../../platform/files/store.ts';

@@ -11,6 +11,8 @@ export const MISSING_FIELD = 'missing_required_field';
 export const BATCH_PATH = '/emails/batch';
 /** Decision: messages of one batch. */
 const MAX_BATCH = 100;
+/** Decision: recipients of one batch. All are accepted in one transaction, and nobody waits 100 ms for it. */
+const MAX_BATCH_RECIPIENTS = 1_000;
 const MAX_TAG_CHARS = 256;
 const MAX_CONTENT_ID_CHARS = 128;
 
@@ -26,7 +28,7 @@ export function readResend({ path, body }: Piece): Outgoing[] {
   if (!path.endsWith(BATCH_PATH)) return [readMessage(sent)];
   if (!Array.isArray(sent) || sent.length < 1 || sent.length > MAX_BATCH)
     throw unfit(`The body must be an array of 1 to ${MAX_BATCH} emails.`);
-  return sent.map((one: unknown, index) => {
+  const messages = sent.map((one: unknown, index) => {
     try {
       return readMessage(one, ['attachments', 'scheduled_at']);
     } catch (error) {
@@ -34,6 +36,10 @@ export function readResend({ path, body }: Piece): Outgoing[] {
       throw new Unfit(error.code ?? '', `Email ${index + 1} of the batch: ${error.message}`);
     }
   });
+  const count = messages.reduce((sum, { to, cc, bcc }) => sum + to.length + cc.length + bcc.length, 0);
+  if (count > MAX_BATCH_RECIPIENTS)
+    throw unfit(`A batch may have ${MAX_BATCH_RECIPIENTS} recipients in all, and has ${count}.`);
+  return messages;
 }
 
 function readMessage(sent: unknown, not_here: readonly string[] = []): Outgoing {

@@ -8,7 +8,7 @@ import { AppError, notFound } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import { BoundedThread, PieceFailed } from '../../platform/host/bounded-thread.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
 import { readSmallBody } from '../../platform/http/body.ts';
 import type { KeyCaller } from '../../platform/http/callers.ts';
 import type { Idempotency } from '../../platform/http/idempotency.ts';
@@ -32,6 +32,8 @@ import type { AppCallRow, AppSource } from './tables.ts';
 
 /** Requests of at most so many bytes have a thread to themselves: none of them waits for a large one. */
 const SMALL_BYTES = 256 * 1024;
+/** Decision, as by SMTP: how long a message may take to come. */
+const BODY_DEADLINE_MS = 5 * MINUTE_MS;
 /** Decision: processor time for the messages of one request. */
 const MAKE_MS = 5_000;
 /** The refusal of a limit of the day, of the key or of a mailbox. */
@@ -67,10 +69,16 @@ export interface AppRequest {
 }
 
 export class Apps {
-  readonly #small = newThread();
-  readonly #large = newThread();
+  readonly #small: ComposingThread;
+  readonly #large: ComposingThread;
 
-  constructor(private readonly deps: AppsDeps) {}
+  constructor(
+    private readonly deps: AppsDeps,
+    cpu_ms = MAKE_MS,
+  ) {
+    this.#small = newThread(cpu_ms);
+    this.#large = newThread(cpu_ms);
+  }
 
   /**
    * Takes a request to send: all of its messages or none, each recipient of which is a mail. Returns the id of each
@@ -89,7 +97,7 @@ export class Apps {
   async #take(asked: AppRequest, thread: ComposingThread): Promise<string[]> {
     const { config, clock, projects, blobs } = this.deps;
     const { source, path, request } = asked;
-    const body = await readSmallBody(request, config.max_message_bytes);
+    const body = await readSmallBody(request, config.max_message_bytes, BODY_DEADLINE_MS);
     const caller = asked.acceptAgain();
     projects.requireActive(caller.project_id);
     const content_type = request.headers.get('content-type') ?? '';
@@ -250,10 +258,10 @@ function limited<T>(work: () => T): T {
 
 type ComposingThread = ReturnType<typeof newThread>;
 
-function newThread() {
+function newThread(cpu_ms: number) {
   return new BoundedThread<{ data_dir: string; piece: Piece }, Made>({
     startWorker: () => new Worker(new URL('./apps.worker.ts', import.meta.url)),
-    cpu_ms: MAKE_MS,
+    cpu_ms,
   });
 }
 

@@ -144,7 +144,7 @@ function logRoutes(emails: Emails): Route[] {
       method: 'GET',
       path: '/emails/:id/message',
       tag: TAG,
-      summary: 'The message of an email that came by SMTP',
+      summary: 'The message of an email that came whole: by SMTP, or by the API of Resend or Mailgun',
       description:
         'As it is sent, but without our signature. 404 for mail that came otherwise, and once it is no longer kept.',
       response: t.String(),

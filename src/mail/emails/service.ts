@@ -454,7 +454,7 @@ export class Emails {
 
   /**
    * Empties a mail: its recipients and content go, that there was one stays. One that waits is canceled, and one that is being sent
-   * is not tried again. A message that came by SMTP for several names them all: it goes from the others' mails too, and those that
+   * is not tried again. A message that came whole for several names them all: it goes from the others' mails too, and those that
    * still wait are canceled. Returns the objects that it let go of, for `objects.releaseBytes` once that is on disk.
    */
   forget(tx: Tx, id: string): string[] {

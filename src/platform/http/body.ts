@@ -18,25 +18,26 @@ export async function readBody(
   request: Request,
   max_bytes: number,
   refuse: (message: string) => AppError = (message) => invalid({ _: [message] }),
+  deadline_ms = JSON_BODY_DEADLINE_MS,
 ): Promise<Uint8Array> {
   const tooLarge = () => refuse(`The body is larger than the ${max_bytes} bytes that are allowed here.`);
   const announced = Number(request.headers.get('content-length') ?? 0);
   if (announced > max_bytes) throw tooLarge();
-  if (announced > 0) return readAnnounced(request);
+  if (announced > 0) return readAnnounced(request, deadline_ms);
   if (!request.body) return EMPTY;
   const reader = request.body.getReader();
   let is_late = false;
   const timer = setTimeout(() => {
     is_late = true;
     reader.cancel().catch(() => {});
-  }, JSON_BODY_DEADLINE_MS);
+  }, deadline_ms);
   try {
     const chunks: Uint8Array[] = [];
     let size = 0;
     for (;;) {
       const { done, value } = await reader.read();
       // A reader that was cancelled looks just like one that came to the end.
-      if (is_late) throw tooSlow();
+      if (is_late) throw tooSlow(deadline_ms);
       if (done) break;
       size += value.byteLength;
       if (size > max_bytes) throw tooLarge();
@@ -53,17 +54,21 @@ export async function readBody(
 }
 
 /** As `readBody`, where little is enough. Throws AppError `too_large` instead. */
-export async function readSmallBody(request: Request, max_bytes: number): Promise<Uint8Array> {
-  return readBody(request, max_bytes, (message) => new AppError('too_large', message));
+export async function readSmallBody(
+  request: Request,
+  max_bytes: number,
+  deadline_ms?: number,
+): Promise<Uint8Array> {
+  return readBody(request, max_bytes, (message) => new AppError('too_large', message), deadline_ms);
 }
 
 /**
  * A body whose announced length is allowed. The server takes no more, and reading it at once costs a fraction
  * of a stream.
  */
-async function readAnnounced(request: Request): Promise<Uint8Array> {
+async function readAnnounced(request: Request, deadline_ms: number): Promise<Uint8Array> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(tooSlow()), JSON_BODY_DEADLINE_MS);
+  const timer = setTimeout(() => reject(tooSlow(deadline_ms)), deadline_ms);
   const body = request.bytes().catch((error: unknown) => Promise.reject(cutOff(error)));
   try {
     return await Promise.race([body, late]);
@@ -72,8 +77,8 @@ async function readAnnounced(request: Request): Promise<Uint8Array> {
   }
 }
 
-function tooSlow(): AppError {
-  return invalid({ _: [`The body was not complete within ${JSON_BODY_DEADLINE_MS / 1000} s.`] });
+function tooSlow(deadline_ms: number): AppError {
+  return invalid({ _: [`The body was not complete within ${deadline_ms / 1000} s.`] });
 }
 
 function cutOff(cause: unknown): AppError {

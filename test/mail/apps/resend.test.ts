@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import PostalMime from 'postal-mime';
 import { Resend } from 'resend';
 import { EMAIL_BODY_RETENTION_MS, EMAIL_LOG_RETENTION_MS } from '../../../src/limits.ts';
+import { Apps } from '../../../src/mail/apps/service.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/platform/host/clock.ts';
 import { exported, imported } from '../../operation/transfers/setup.ts';
 import { actor, makeProject, startTestApp } from '../../support/helpers.ts';
@@ -162,6 +163,12 @@ describe("npm's resend", () => {
       '/emails/batch',
     );
     expect(many).toMatchObject({ status: 422, body: { name: 'validation_error' } });
+    const to = Array.from({ length: 50 }, (_, at) => `a${at}@example.org`);
+    const crowd = Array.from({ length: 21 }, () => ({ ...MAIL, to }));
+    expect(await post(crowd, {}, '/emails/batch')).toMatchObject({
+      status: 422,
+      body: { message: 'A batch may have 1000 recipients in all, and has 1050.' },
+    });
     for (const more of [{ attachments: [{ filename: 'a', content: '' }] }, { scheduled_at: later() }])
       expect(await post([{ ...MAIL, ...more }], {}, '/emails/batch')).toMatchObject({ status: 422 });
   });
@@ -199,6 +206,15 @@ describe("npm's resend", () => {
         status: 422,
         body: { name: 'validation_error' },
       });
+  });
+
+  test('is set up by the environment alone, as the guide has it', async () => {
+    const guide = await Bun.file(`${import.meta.dir}/../../../handbook/smtp.md`).text();
+    expect(guide).toContain('RESEND_BASE_URL=https://satchel.example.com/resend');
+    process.env.RESEND_BASE_URL = `${on.app.url}/resend`;
+    const { id } = dataOf(await new Resend(on.key).emails.send(MAIL));
+    delete process.env.RESEND_BASE_URL;
+    expect(statusesOf(id)).toHaveLength(1);
   });
 
   test('lists the domains that the project may use', async () => {
@@ -419,6 +435,84 @@ function formOf(content: string): FormData {
   form.set('file', new Blob([content]), 'a.txt');
   return form;
 }
+
+describe('nothing is said to be sent, and nothing stays', () => {
+  const before = () => [countAll(), storedFiles(on.app.data_dir).length];
+
+  test('where a mailbox is paused, or the bytes go, before the mails are in the log', async () => {
+    const { mailboxes, blobs, internal_objects } = on.app.services;
+    const setStatus = (status: 'active' | 'paused') => mailboxes.setStatus(actor, FROM, status);
+    const keep = internal_objects.keep.bind(internal_objects);
+    const found = before();
+    for (const [meanwhile, status, name] of [
+      [() => setStatus('paused'), 422, 'invalid_from_address'],
+      [(public_id: string) => blobs.remove(public_id), 503, 'application_error'],
+    ] as const) {
+      internal_objects.keep = async (files, within) => {
+        await meanwhile(files[0]?.public_id ?? '');
+        await keep(files, within);
+      };
+      expect(await post([MAIL, MAIL], {}, '/emails/batch')).toMatchObject({
+        status,
+        body: { statusCode: status, name },
+      });
+      expect(before()).toEqual(found);
+      await setStatus('active');
+    }
+    internal_objects.keep = keep;
+    expect(await post(MAIL)).toMatchObject({ status: 200 });
+  });
+
+  test('where the key lost its permission while the body came', async () => {
+    const { keys, projects } = on.app.services;
+    const { plaintext_key: key, ...created } = await keys.create(actor, projects.require(on.project.slug), {
+      name: 'fleeting',
+      can_send_emails: true,
+    });
+    const found = before();
+    const row = keys.require(String(created.id));
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from(JSON.stringify(MAIL).slice(0, -1)));
+        await Bun.sleep(20);
+        await keys.update(actor, row, { is_active: false });
+        controller.enqueue(Buffer.from('}'));
+        controller.close();
+      },
+    });
+    const { status } = await fetch(`${on.app.url}/resend/emails`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}` },
+      body,
+    });
+    expect(status).toBe(403);
+    expect(before()).toEqual(found);
+  });
+
+  test('where a message takes too long to be made', async () => {
+    const { services } = on.app;
+    const apps = new Apps(services, 1);
+    const caller = services.keys.authenticate({
+      ...{ api_key: on.key, origin: null, app_id: null, android_package: null, android_cert: null },
+    });
+    const found = before();
+    const take = (html: string) =>
+      apps.take({
+        ...{ source: 'resend', path: '/resend/emails', caller, idempotency_key: null },
+        request: new Request('http://satchel.test', {
+          method: 'POST',
+          body: JSON.stringify({ ...MAIL, text: undefined, html }),
+        }),
+        acceptAgain: () => caller,
+      });
+    expect(await take('<b>'.repeat(1_000_000)).catch((error: unknown) => error)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('processor time'),
+    });
+    expect(before()).toEqual(found);
+    apps.stop();
+  });
+});
 
 describe('what is kept of a call', () => {
   const of = (id: string) =>
