@@ -40,7 +40,7 @@ export type Answer<E extends Endpoint> = Api[E]['answer'] extends { data: infer 
     : Api[E]['answer']
   : Api[E]['answer'];
 
-/** What went wrong, in the API's own words; `status` is 0 where the server did not answer. */
+/** A failure in the API's own words; `status` is 0 where the server did not answer. */
 export { isObject, SatchelError as ApiError } from '../../operation/client/core-failures.ts';
 export type { Progress } from '../../operation/client/core-uploads.ts';
 
@@ -120,7 +120,7 @@ const UNANSWERED_READ = 'Satchel does not answer. Nothing is lost: try again onc
 const UNANSWERED_CHANGE =
   'Satchel did not answer, so that this may be done or not. What you entered is kept: once Satchel answers, look before you send it again.';
 
-/** Which version our own change made of another: who goes on with what they read before it has seen both. */
+/** Versions by the ones that our own changes replaced: whoever goes on with what they read before has seen both. */
 const successors = new Map<string, string>();
 
 function newestOf(version: string): string {
@@ -205,7 +205,7 @@ export async function callRaw<E extends Endpoint>(
   tries = MAX_TRIES,
 ): Promise<Response> {
   try {
-    // Which of them an endpoint has, its type says.
+    // The endpoint's type says which of them it has.
     return await send(endpoint, input as Sent);
   } catch (error) {
     // Of the session itself, a refusal says no more than itself: somebody signs in, or is asked who they are.

@@ -13,7 +13,7 @@ export function App() {
   const is_open = useIsOpenPage();
   const who = person.value;
   const epoch = reloads.value;
-  // Where it could not be asked, it is asked again after a reconnection. Whoever signs in is asked nothing else.
+  // A question that failed is asked again after a reconnection. Whoever signs in is asked nothing else.
   useEffect(() => {
     if (person.value === undefined && !is_open) void loadSession();
   }, [epoch, is_open]);

@@ -1,4 +1,4 @@
-/** What a person or a token may be given, what that is called, and whether whoever is signed in has it. */
+/** Capabilities of people and tokens: their names, and which of them whoever is signed in has. */
 import { person } from './session.ts';
 
 export const CAPABILITIES = {
@@ -29,7 +29,7 @@ export function mayWrite(): boolean {
   return person.value?.read_only !== true;
 }
 
-/** What makes or changes something, and shows nothing besides. */
+/** Pages that only make or change something. */
 const FOR_WRITING = /\/(?:new|import|edit|write)$|^\/set-up-sending$/;
 
 /** Says whether a page has anything to show them. */

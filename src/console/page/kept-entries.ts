@@ -1,4 +1,4 @@
-/** What was entered in a form that was left for a while, in this tab alone, until it is sent. Passwords and files are not kept. */
+/** Keeps the entries of a form that somebody left, in this tab alone, until they are sent; but no passwords and files. */
 import { useEffect } from 'preact/hooks';
 
 type Ref = { readonly current: HTMLFormElement | null };

@@ -1,4 +1,4 @@
-/** Where somebody was last, in this browser, for the search to offer; gone once they sign out. */
+/** The last pages that a person saw in this browser, for the search to offer; gone once they sign out. */
 
 export interface Place {
   /** A path below /console. */

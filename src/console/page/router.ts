@@ -1,4 +1,4 @@
-/** Which page is shown: the address, moving to another one without loading anew, and paths with names in them. */
+/** Chooses the page by the address, moves to another one without loading anew, and reads paths with names in them. */
 import { signal } from '@preact/signals';
 
 export { to } from './path.ts';
@@ -13,14 +13,14 @@ function readLocation(): { path: string; search: string } {
   return { path: path === '' ? '/' : path, search: location.search };
 }
 
-/** What is asked before a page is left, but where the console itself goes on. */
+/** Asks before somebody leaves a page. The console itself moves on unasked. */
 interface Guard {
   isUnsaved(): boolean;
   /** Resolves to whether the page may be left. */
   mayLeave(): Promise<boolean>;
 }
 
-/** How far this tab has come in its history, which each of its entries says of itself. */
+/** The position of this tab in its history. Each entry keeps its own. */
 let place = readPlace() ?? 0;
 /** Why the history goes where it was told to, until it is there. */
 let going: 'back to where it was' | 'as agreed' | null = null;
@@ -121,7 +121,7 @@ export type NamesIn<P extends string> = P extends `${string}:${infer Name}/${inf
     ? Name
     : never;
 
-/** What the names in a pattern stand for in a path, or null where it is another path. */
+/** The parts of a path by their names in a pattern; null where the path does not fit it. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
   const wanted = pattern.split('/');
   const given = path.split('/');

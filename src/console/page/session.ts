@@ -1,4 +1,4 @@
-/** Who is signed in, and what they may do. */
+/** The person who is signed in, with their capabilities. */
 import { signal } from '@preact/signals';
 import type { SignedIn } from './api.generated.ts';
 import { ApiError, call, onRefusal, reloadAll } from './api.ts';

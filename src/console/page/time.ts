@@ -1,4 +1,4 @@
-/** What time it is at the server: a browser's clock may be wrong, and everything shown is dated by the server's. */
+/** The server's time: it dates everything that is shown, and a browser's clock may be wrong. */
 
 let offset_ms = 0;
 

@@ -23,10 +23,10 @@ export interface Load<T> {
   reload(): void;
 }
 
-/** What changes by itself is looked at again this often. */
+/** Pages that change by themselves are loaded again this often. */
 const REFRESH_MS = 10_000;
 
-/** What is typed into or chosen by: what somebody looks at does not move under them meanwhile. */
+/** Places that somebody types into or chooses by. Meanwhile nothing moves under them. */
 const IN_USE =
   'main [data-unsaved], main .pick:checked, main details.menu[open], dialog[open], main :is(input:not([type=checkbox]), select, textarea, .editor):focus-within';
 
@@ -130,7 +130,7 @@ export function useList<E extends Endpoint>(
   input: Omit<Input<E>, 'query'>,
   options: {
     filters?: readonly string[];
-    /** What these are to the endpoint, where that is something else. */
+    /** The query that the endpoint takes, where it differs from these. */
     query?: object;
     is_paged?: boolean;
     /** False: it is looked at again only when somebody asks for it. */
@@ -164,7 +164,7 @@ type Paged = {
   [E in Endpoint]: Api[E]['answer'] extends { data: unknown[]; meta: unknown } ? E : never;
 }[Endpoint];
 
-/** What is asked of all pages alike. */
+/** Input that all pages of the list share. */
 type Asked<E extends Paged> = Omit<Input<E>, 'query'> & {
   query?: Omit<Api[E]['query'], 'page' | 'per_page'>;
 };
@@ -182,7 +182,7 @@ export async function callAll<E extends Paged>(
   const rows: RowOf<Api[E]['answer']>[] = [];
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const query = { ...input.query, page, per_page: MOST_PER_PAGE };
-    // What Paged says of the endpoint: it takes a page, and answers rows with where they stand.
+    // Paged promises this of the endpoint: it takes a page, and answers rows with where they stand.
     const answer = (await call(endpoint, { ...input, query } as unknown as Input<E>)) as {
       data: RowOf<Api[E]['answer']>[];
       meta: PageMeta;

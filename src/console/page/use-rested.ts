@@ -1,4 +1,4 @@
-/** What is being typed, once it has rested: so that the server is not asked for each key. */
+/** A text that somebody types, once they have paused: so the server is not asked for each key. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 const REST_MS = 300;

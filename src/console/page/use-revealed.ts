@@ -36,7 +36,7 @@ export function useRevealed<T>(shown_s: number | null = SHOWN_S): Revealed<T> {
     const tick = (): void => {
       if (shown_s === null) return;
       const gone_s = Math.floor((browserNow() - state.since_ms) / 1000);
-      // Where the clock was set meanwhile, it is not known how long it was.
+      // A clock that was set meanwhile does not tell how long that took.
       if (gone_s < 0 || gone_s >= shown_s) hide();
       else setLeft(shown_s - gone_s);
     };

@@ -16,7 +16,7 @@ interface Question {
   /** Of the other one, where "Cancel" could be taken for what is asked. */
   decline?: string;
   tone?: 'bad';
-  /** What follows from it. */
+  /** The consequences, told before it is done. */
   told: ComponentChildren;
 }
 

@@ -7,7 +7,7 @@ interface BarsProps {
   label: string;
   values: readonly number[];
   tone: 'accent' | 'good';
-  /** What stands below the first and the last bar. */
+  /** Labels below the first and the last bar. */
   ends: readonly [first: string, last: string];
   /** From this bar on they stand for something else, such as days rather than hours. */
   shaded_from: number | null;

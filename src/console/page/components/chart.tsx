@@ -48,7 +48,7 @@ function optionsOf(of: readonly Series[], unit: keyof typeof AXES): Options {
     cursor: { y: false },
     // Half of the last label stands beyond the last hour.
     padding: [8, 24, 0, 0],
-    // Where nothing happened, the axis still goes up to something.
+    // The axis needs some height even where nothing happened.
     scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.15)] } },
     axes: [
       { ...axis, size: 28, grid: { show: false }, ...AXES[unit] },

@@ -101,7 +101,7 @@ async function doEach<Row>(
   return results;
 }
 
-/** What can be done with those that are chosen, at the lower edge of the window: what is above does not move as it appears. */
+/** Acts for the chosen rows, at the lower edge of the window, so that nothing above moves as they appear. */
 export function ChosenBar<Row>(props: {
   chosen: Chosen<Row>;
   one: string;

@@ -15,7 +15,7 @@ interface CodeEditorProps {
   onChange(value: string): void;
   /** Is given what changes the text where the cursor is; null once the editor is gone. */
   onReady?: (handle: EditorHandle | null) => void;
-  /** What letters do with Ctrl (or ⌘), of those that it begins with. */
+  /** Commands by their letters, pressed with Ctrl (or ⌘). Later changes of them do not count. */
   keys?: Readonly<Record<string, () => void>>;
   /** Of pictures that are dropped into it, or pasted. */
   onPictures?: (files: File[]) => void;

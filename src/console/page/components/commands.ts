@@ -1,4 +1,4 @@
-/** What one may do and where one may go. */
+/** Acts and pages that whoever is signed in may use. */
 import type { SignedIn } from '../api.generated.ts';
 import { mayOpen, mayWrite } from '../capabilities.ts';
 import { PAGES, type PageEntry } from '../pages.ts';
@@ -9,13 +9,13 @@ import { toast } from './toast.tsx';
 
 export interface Command {
   title: string;
-  /** What it is, or where. */
+  /** Its kind, or its place. */
   note: string;
   /** A path below /console. */
   path: string;
-  /** What it is called elsewhere. */
+  /** Its names in other products. */
   words?: string;
-  /** What it does, in place of leading somewhere. */
+  /** Runs in place of leading somewhere. */
   act?: () => void;
 }
 

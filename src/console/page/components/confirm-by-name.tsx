@@ -10,9 +10,9 @@ import { TextField } from './text-field.tsx';
 export function ConfirmByName(props: {
   /** Of the button and the dialog: "Delete the key". */
   title: string;
-  /** What must be typed. */
+  /** The name that must be typed. */
   name: string;
-  /** What goes along, in a sentence or a list. */
+  /** A sentence or a list of all that is lost with it. */
   children: ComponentChildren;
   act(): Promise<unknown>;
   is_small?: boolean;

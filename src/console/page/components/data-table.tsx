@@ -13,12 +13,12 @@ export interface Column<Row> {
   title: string;
   cell(row: Row): ComponentChildren;
   is_number?: boolean;
-  /** What `sort` is for this column, where the endpoint sorts; `-` before it is the other way round. */
+  /** The value of `sort` for this column, where the endpoint sorts; `-` before it turns the order round. */
   sort?: string;
 }
 
 export function DataTable<Row>(props: {
-  /** What the table is of, for those who hear it. */
+  /** The table's name, for those who hear it. */
   label: string;
   list: List<Row>;
   columns: readonly Column<Row>[];

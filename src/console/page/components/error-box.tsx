@@ -1,4 +1,4 @@
-/** What the API said, the way to where it is mended, and for who asks the command and the request's id, to find it by in the log. */
+/** A message of the API, with the way to where it is mended. Whoever asks gets the command, and the id that the log has of the request. */
 import type { ApiError } from '../api.ts';
 import { hrefOf, matchPath, usePath } from '../router.ts';
 import { Command } from './copy-button.tsx';

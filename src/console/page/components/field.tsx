@@ -10,7 +10,7 @@ export interface FieldProps {
   hint?: ComponentChildren;
 }
 
-/** What ties an input to its label, hint and error. */
+/** Attributes that tie an input to its label, hint and error. */
 interface Ties {
   id: string;
   name: string;

@@ -10,7 +10,7 @@ import { type Entered, useFieldErrors, useFieldRemedy } from './form.tsx';
 import { SecretField } from './secret-field.tsx';
 import { TextField } from './text-field.tsx';
 
-/** Where it stands, and what it shows; undefined in a form of something new. */
+/** The place of a field and the value it shows, which is undefined in a form of something new. */
 interface Place<T> {
   name: string;
   value: T | null | undefined;
@@ -23,7 +23,7 @@ export interface FormField<T> {
 }
 
 export type FieldList = Readonly<Record<string, FormField<unknown> | undefined>>;
-/** What the fields of a list read. */
+/** The values that the fields of a list read. */
 export type ReadOf<F extends FieldList> = {
   [K in keyof F]: NonNullable<F[K]> extends FormField<infer T> ? T : never;
 };
@@ -130,7 +130,7 @@ export const lines = (
   read: (entered, name) => entered.lines(name),
 });
 
-/** What is stored is never shown: left empty, which is null, it stays. */
+/** Never shows the stored secret. Left empty, which is null, the secret stays. */
 export const secret = (
   label: string,
   options: Options<ComponentProps<typeof SecretField>> = {},

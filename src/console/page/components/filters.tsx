@@ -25,7 +25,7 @@ export function SearchFilter(props: {
   const id = useId();
   const now = useQuery().get(name) ?? '';
   const [typed, setTyped] = useState(now);
-  // What the address says since is what was typed, but for a space at its end; else somebody went back.
+  // The address has what was typed, but for a space at its end; another text means that somebody went back.
   useEffect(() => setTyped((before) => (trimUnseen(before) === now ? before : now)), [now]);
   useEffect(() => {
     if (trimUnseen(typed) === now) return;
@@ -62,7 +62,7 @@ export function ChoiceFilter(props: {
 }) {
   const { name, label, choices, tell = (choice) => choice.replaceAll('_', ' ') } = props;
   const now = useQuery().get(name) ?? '';
-  // What is gone by now may have left something to find: a template its mails.
+  // A thing that is gone may have left something to find: a template its mails.
   const all = now === '' || choices.includes(now) ? choices : [...choices, now];
   return (
     <select

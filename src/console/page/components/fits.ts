@@ -4,7 +4,7 @@
 export function fits(typed: string, title: string): boolean {
   const words = wordsOf(title);
   const [first = '', ...after] = wordsOf(typed);
-  // What did not fit from somewhere is not tried from there again: somebody may call a thing "a a a a a a".
+  // No place is tried twice, as somebody may call a thing "a a a a a a".
   const failed = new Set<string>();
   const fitsFrom = (rest: string, next: number, at: number): boolean => {
     if (rest === '') return next === after.length || fitsFrom(after[next] ?? '', next + 1, at);
@@ -36,7 +36,7 @@ export function isAbout(typed: string, text: string): boolean {
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
-/** How many characters two words begin with alike. */
+/** Counts the characters that two words have in common from their beginning. */
 function common(one: string, other: string): number {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length += 1;

@@ -14,7 +14,7 @@ import type { FieldList, GivenOf, ReadOf } from './fields.tsx';
 import { asSentence, fieldIn, inLabels, inWords } from './in-labels.ts';
 import { type Remedy, remedyOf, tellRefusal } from './refusal.ts';
 
-/** What was entered, by the names of the fields. */
+/** Entries of a form by the names of its fields. */
 export class Entered {
   readonly #data: FormData;
   /** Of what the form was filled from, for `if_match`. */
@@ -76,7 +76,7 @@ export class Entered {
       .filter((word) => word !== '');
   }
 
-  /** What the fields of a list read, by their names. */
+  /** Reads the fields of a list, by their names. */
   read<F extends FieldList>(fields: F, prefix = ''): ReadOf<F> {
     const read = Object.entries(fields).map(([name, field]) => [name, field?.read(this, prefix + name)]);
     return Object.fromEntries(read) as ReadOf<F>; // Field by field the same.
@@ -112,7 +112,7 @@ export function useFieldErrors(name: string, { is_exact = false } = {}): readonl
   });
 }
 
-/** What would mend what was said of a field; null where nothing was said, or none would. */
+/** The remedy for the refusal of a field; null where nothing was refused, or none is known. */
 export function useFieldRemedy(name: string): Remedy | null {
   const error = useContext(Refusal);
   const remedy = error && remedyOf(error);
@@ -132,11 +132,11 @@ export function Form(props: {
   version?: string | null;
   /** In two columns, where there is room. */
   is_wide?: boolean;
-  /** What is entered is a question, or kept elsewhere: nothing is lost with it, and nobody is asked. */
+  /** Entries are a question, or kept elsewhere: leaving loses nothing, so nobody is asked first. */
   is_fleeting?: boolean;
   /** It changes nothing, or what is one's own: who is read-only fills it in, too. */
   is_for_readers?: boolean;
-  /** What is entered is kept in this tab under this name until it is sent, and is here again when one comes back. */
+  /** This tab keeps the entries under this name until they are sent, for whoever leaves and comes back. */
   keep?: string;
   children?: ComponentChildren;
 }) {
@@ -148,12 +148,12 @@ export function Form(props: {
     for (const each of form.current?.querySelectorAll('[aria-invalid="true"]') ?? [])
       each.closest('details')?.setAttribute('open', '');
     wrong?.focus();
-    // What is refused as a whole is said above the fields, which may be far from the button.
+    // A refusal of the whole stands above the fields, which may be far from the button.
     if (error && !wrong) form.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
   }, [error]);
   const kept = props.keep ?? null;
   useKeptEntries(form, kept);
-  // What is loaded again while somebody types is not what they have read.
+  // Whoever types has not read what is loaded meanwhile.
   const is_touched = useRef(false);
   const setTouched = (touched: boolean): void => {
     is_touched.current = touched;
@@ -250,7 +250,7 @@ function isOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && Object.keys(error.errors).length === 0;
 }
 
-/** What stands beside no field of the form is said above it. */
+/** Tells above the form what has no field in it. */
 function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | null }) {
   const fields = Object.keys(error.errors);
   const rest = Object.entries(error.errors).filter(([field]) => fieldIn(form, field) === null);

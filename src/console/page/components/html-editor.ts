@@ -15,7 +15,7 @@ interface EditorOptions {
   onPictures: ((files: File[]) => void) | null;
 }
 
-/** What a toolbar does to the text where the cursor is. */
+/** Changes that a toolbar makes to the text at the cursor. */
 export interface EditorHandle {
   insert(text: string): void;
   /** Puts these around what is selected; around `otherwise`, selected, where nothing is. */

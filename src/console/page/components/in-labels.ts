@@ -1,7 +1,7 @@
-/** What the API refused, in the words of the form that it was entered in. */
+/** Refusals of the API in the words of the form that was filled in. */
 import { ApiError } from '../api.ts';
 
-/** What is said beside its field, whose label stands there: "must be a number" is "Must be a number." */
+/** A message as a sentence, to stand beside its field and label: "must be a number" becomes "Must be a number." */
 export function asSentence(told: string): string {
   return told.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase()).replace(/([^.!?])$/, '$1.');
 }
@@ -11,7 +11,7 @@ export function inWords(field: string): string {
   return field.replaceAll('_', ' ');
 }
 
-/** What a form has for a field of the API, or for what that is in (`origins.0.value` is in `origins`); null where it has nothing. */
+/** A form's input of a field of the API, or of the field around it (`origins.0.value` is in `origins`); null where it has none. */
 export function fieldIn(form: HTMLFormElement | null, field: string): { label: string } | null {
   const parts = field.split('.');
   for (let many = parts.length; many > 0; many -= 1) {

@@ -58,7 +58,7 @@ export function MailView({ title, html, text, more = {} }: MailViewProps) {
 const REST_MS = 300;
 
 export function PreviewFrame(props: {
-  /** What is shown, for those who hear it. */
+  /** Read aloud to those who do not see it. */
   title: string;
   html: string;
   width?: 'phone' | 'full';

@@ -3,7 +3,7 @@ import { ActionButton } from './action-button.tsx';
 import { CopyButton } from './copy-button.tsx';
 
 export function MaskedSecret(props: {
-  /** What it is, for those who hear it. */
+  /** Its name, for those who hear it. */
   label: string;
   /** Null while it is hidden. */
   shown: string | null;

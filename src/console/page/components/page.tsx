@@ -1,4 +1,4 @@
-/** What pages are made of: a heading, panels, facts, what is folded away, what is empty, what waits for its answer. */
+/** Parts that pages are made of: a heading, panels, facts, folded parts, empty places, loading and its failure. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { mayWrite, placeOf } from '../capabilities.ts';
@@ -37,7 +37,7 @@ export function Panel(props: {
   );
 }
 
-/** What few need, folded away: open where something in it is set, or refused (form.tsx opens it then). */
+/** Options that few need, folded away. They are open where one is set, or refused (form.tsx opens them then). */
 export function Advanced(props: {
   title?: string;
   /** True where a field in it has another value than it has by itself. */
@@ -70,7 +70,7 @@ export function Facts({ of }: { of: readonly (readonly [name: string, value: Com
 /** Heading of a page: its title, which is the document's too, what leads back, a line of explanation, and the main acts. */
 export function PageHeader(props: {
   title: string;
-  /** What stands above this page. */
+  /** The page above this one. */
   back?: { href: string; label: string };
   /** One sentence: what is this, for somebody who sees it for the first time? */
   lead?: ComponentChildren;
@@ -102,7 +102,7 @@ export function PageHeader(props: {
   );
 }
 
-/** Where there is nothing: says what would fill the place, with the button or the command that does. */
+/** Tells what would fill an empty place, with the button or the command that does. */
 export function Empty(props: {
   title: string;
   /** Of a place that something will fill. */
@@ -120,7 +120,7 @@ export function Empty(props: {
   );
 }
 
-/** What was loaded, once it is: lines that wait before, what the API said where it refused. */
+/** Shows data once they are loaded: grey lines before that, and the API's message where it refused. */
 export function Loaded<T>({ load, children }: { load: Load<T>; children: (data: T) => ComponentChildren }) {
   if (load.error) return <ErrorBox error={load.error} retry={load.reload} />;
   if (load.data === null) return <Skeleton />;

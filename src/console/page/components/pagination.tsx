@@ -1,4 +1,4 @@
-/** Which part of a list is shown, and the ways to the parts before and behind it. */
+/** Tells which part of a list is shown, with ways to the parts before and behind it. */
 import { setQuery } from '../router.ts';
 import type { PageMeta } from '../use-load.ts';
 import { Icon } from './icon.tsx';

@@ -1,4 +1,4 @@
-/** Which project is looked at, and the way to another: to the same part of it, where there is one. */
+/** Names the project that is looked at, and leads to another one, to the same part of it where there is one. */
 import { useState } from 'preact/hooks';
 import type { ProjectWithKeys } from '../api.generated.ts';
 import { PAGES } from '../pages.ts';

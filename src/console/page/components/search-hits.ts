@@ -1,4 +1,4 @@
-/** What a search has found, each with where it is. */
+/** Finds of a search, each with its place. */
 import type { SearchResult } from '../api.generated.ts';
 import { to } from '../router.ts';
 import { findPage } from './page-view.tsx';
@@ -9,13 +9,13 @@ export interface Hit {
   path: string;
   title: string;
   note: string;
-  /** What it does, in place of leading somewhere. */
+  /** Runs in place of leading somewhere. */
   act?: () => void;
 }
 
 export function hitsOf(found: SearchResult): Hit[] {
   const hits = [...hitsOfProjects(found), ...hitsOfSatchel(found)];
-  // Where a thing has no page of its own, its project is the nearest.
+  // The nearest page of a thing that has none is its project's.
   return hits.map((hit) =>
     findPage(hit.path) ? hit : { ...hit, path: hit.path.split('/').slice(0, 3).join('/') },
   );

@@ -30,7 +30,7 @@ function commandsFor(typed: string, commands: readonly Command[]): Hit[] {
   return [...by_title, ...by_words].slice(0, SHOWN).map(hitOf);
 }
 
-/** Where one was last, but for where one is. */
+/** The last places of a person, without the present one. */
 function placesBut(person: SignedIn, now: string): Hit[] {
   return lastPlaces(person.id).flatMap(({ path, title }) => {
     const page = findPage(path);

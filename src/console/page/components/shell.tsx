@@ -1,4 +1,4 @@
-/** What is around every page: navigation at the side (a drawer where it is narrow), search and account above. */
+/** Surrounds every page: navigation at the side (a drawer where it is narrow), search and account above. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ProjectWithKeys, SignedIn } from '../api.generated.ts';
 import { may } from '../capabilities.ts';

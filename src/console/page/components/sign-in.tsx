@@ -99,7 +99,7 @@ export function SignInAgain() {
     dialog.current?.showModal();
     return () => {
       document.title = before.title;
-      // What was out of sight takes no focus before it is shown again.
+      // A hidden element takes no focus before it is shown again.
       requestAnimationFrame(() => before.focus instanceof HTMLElement && before.focus.focus());
     };
   }, [before]);

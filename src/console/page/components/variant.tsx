@@ -24,7 +24,7 @@ export function Thumbnail({ project, of }: Pictured) {
   );
 }
 
-/** What the query asks for, loaded once it comes into view; `otherwise` where it can't be made. */
+/** The image that the query asks for, loaded once it comes into view; `otherwise` where it can't be made. */
 export function Variant(
   props: Pictured & {
     query: Readonly<Record<string, string | number>>;

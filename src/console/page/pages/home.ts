@@ -1,4 +1,4 @@
-/** What stands before any project: pages, each by its path. They are loaded together. */
+/** Pages of no project, each by its path. They are loaded together. */
 export { default as '/account' } from './account/home.tsx';
 export { default as '/welcome/:token' } from './gate/welcome.tsx';
 export { default as '/' } from './home/home.tsx';

@@ -1,4 +1,4 @@
-/** Where the person is signed in, each of which can be ended. */
+/** The sessions of the person. Each can be ended. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';

@@ -86,7 +86,7 @@ export function AiAccounts({ project }: { project: string }) {
 async function add(entered: Entered, project: string) {
   const body = entered.given(aiFields());
   const account = await call('POST /ai-accounts', { body });
-  // What somebody of certain projects adds is assigned to those; of all projects, it is to nobody yet.
+  // An account of somebody with certain projects is assigned to those; of somebody with all projects, to none yet.
   if (person.value?.all_projects && !body.all_projects) {
     await assign(account.id, project).catch(() =>
       toast(`${account.name} is added, but could not be assigned to this project`, 'bad'),

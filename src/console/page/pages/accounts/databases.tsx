@@ -28,7 +28,7 @@ export function Databases({ project }: { project: string }) {
   };
   const add = async (entered: Entered) => {
     const database = await call('POST /database-projects', { body: entered.read(FIRST_FIELDS) });
-    // What somebody of certain projects adds is linked to those that have none; of all projects, it is to nobody yet.
+    // A database of somebody with certain projects is linked to those that have none; of somebody with all projects, to none yet.
     if (linked === null && person.value?.all_projects) {
       await link(database.id).catch(() =>
         toast(`${database.name} is added, but could not be linked to this project`, 'bad'),

@@ -1,4 +1,4 @@
-/** What the pages of accounts and databases at providers share: adding one, showing its secrets, changing it, and its end. */
+/** Parts of the pages of accounts and databases at providers: adding one, showing its secrets, changing it, and its end. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -122,12 +122,12 @@ export function Settings(props: {
 export function End(props: {
   title: string;
   lead: string;
-  /** What must be typed. */
+  /** The name that must be typed. */
   name: string;
-  /** What goes along. */
+  /** Tells all that is lost with it. */
   children: ComponentChildren;
   remove(): Promise<unknown>;
-  /** Where they are listed. */
+  /** The path of their list. */
   list: string;
 }) {
   const { title, lead, name, children, remove, list } = props;

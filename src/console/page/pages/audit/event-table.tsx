@@ -68,10 +68,10 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
   );
 }
 
-/** What the sentence says already. */
+/** Metadata that the sentence says already. */
 const SAID = ['name', 'list', 'email', 'host', 'service', 'fields', 'set'];
 
-/** Who did what, which leads to what it was done to; below it what a change made of what, and what else is known. */
+/** The sentence of an event, which leads to its target; below it each changed value, before and after, and other facts. */
 function Sentence({ of }: { of: AuditEvent }) {
   const facts = Object.entries(of.metadata)
     .filter(([name, value]) => !(SAID.includes(name) || (Array.isArray(value) && value.length === 0)))
@@ -116,7 +116,7 @@ function tell(value: unknown): string {
   return name === undefined ? JSON.stringify(value) : tell(name);
 }
 
-/** Where the things of a project have their pages, and those of none. */
+/** Paths of pages by the kinds of targets, in a project and in none. */
 const PLACES: Readonly<Record<string, string>> = {
   email: 'emails',
   object: 'files',

@@ -22,7 +22,7 @@ export default function AuditPage() {
   );
 }
 
-/** Who did what in a project, and when. */
+/** The audit trail of a project. */
 export function ProjectAuditPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/audit', { path: params }, { filters: AUDIT_FILTERS });
   return (

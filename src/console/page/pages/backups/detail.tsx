@@ -97,7 +97,7 @@ function State({ of }: { of: Backup }) {
   );
 }
 
-/** What its making told. */
+/** Facts that the job which made it told. */
 function factsOf(result: NonNullable<Job['result']>): Parameters<typeof Facts>[0]['of'] {
   const { objects, object_bytes, database_bytes, master_key_id, left_out } = result;
   return [
@@ -172,7 +172,7 @@ export function Download({ of }: { of: Backup }) {
   );
 }
 
-/** How a backup is restored: on the machine, as the server must not run meanwhile. */
+/** Tells how to restore a backup: on the machine, as the server must not run meanwhile. */
 export function GoingBack({ directory, name, title }: { directory: string; name: string; title: string }) {
   const path = `${directory}/${name}`;
   const word = /^[\w/.,+@=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,4 @@
-/** When backups were made last, when the server makes the next one by itself, and where they and the key to them are. */
+/** Tells of the last backup, the next one that the server makes by itself, and where they and the key to them are. */
 import type { BackupSchedule } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -17,7 +17,7 @@ const FIELDS = {
   keep: number('How many of these stay'),
 };
 
-/** How things stand. */
+/** Facts about the next and the last backup. */
 export function Standing({ of }: { of: BackupSchedule }) {
   const { next_at, last_backup_at, last_failure, directory, master_key } = of;
   return (

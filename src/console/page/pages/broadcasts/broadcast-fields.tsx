@@ -1,4 +1,4 @@
-/** What a broadcast is, in a form: its name and list, the mail, and who of the list gets it. */
+/** Fields of a broadcast: its name and list, the mail, and who of the list gets it. */
 import { useMemo, useState } from 'preact/hooks';
 import type { AbPlan, Broadcast, ContactFilter } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
@@ -16,7 +16,7 @@ import { BLANK } from '../writing/own-words.ts';
 import { useTemplateChoices } from '../writing/start-from.tsx';
 import { AbFields, readAb } from './ab-fields.tsx';
 
-/** What of the form is no field of the browser's. */
+/** Parts of the form that are no fields of the browser's. */
 export interface Draft {
   list: string;
   variables: StepDraft['variables'];
@@ -36,7 +36,7 @@ type Written = Pick<
   'name' | 'list' | 'variables' | 'segment' | 'filter' | 'track_opens' | 'utm'
 > & { ab: AbPlan | null };
 
-/** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
+/** Parts that somebody touched stay so; the rest is as the broadcast is, also once that is another version. */
 export function useDraft(of?: Broadcast): Omit<DraftProps, 'project'> {
   const read = useMemo(() => readDraft(of), [of]);
   const [touched, setTouched] = useState<Partial<Draft>>({});
@@ -56,7 +56,7 @@ function readDraft(of: Broadcast | undefined): Draft {
   };
 }
 
-/** What the API is to be told. Throws ApiError. */
+/** Makes the request of a form's entries. Throws ApiError. */
 export function writeBroadcast({ draft }: Pick<DraftProps, 'draft'>, entered: Entered): Written {
   // Before words are made for it.
   if (draft.list === '')
@@ -144,7 +144,7 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
 function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadcast }) {
   const lists = useAll('GET /projects/{project}/email-lists', { path: { project } });
   const choices = (lists.data ?? []).map(({ id, name }): [string, string] => [id, name]);
-  // What is chosen is a choice before the lists are there, too: whoever saves by then changes nothing of it.
+  // The present list is offered before the others are loaded, so that whoever saves by then does not change it.
   if (of && !choices.some(([id]) => id === of.list))
     choices.unshift([of.list, lists.data ? `${of.list}, archived` : of.list]);
   return (

@@ -22,7 +22,7 @@ import { Links, Totals } from './totals.tsx';
 
 const PLAN = { overview: 'Overview', about: 'About' } as const;
 const TABS = { overview: 'Overview', recipients: 'Recipients', mail: 'Mail', about: 'About' } as const;
-/** How old a number may be while it moves. */
+/** A number that moves may be this old. */
 const REFRESH_MS = 3000;
 
 export default function BroadcastPage({ params }: PageProps<'project' | 'broadcast'>) {

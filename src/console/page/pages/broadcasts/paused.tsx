@@ -95,7 +95,7 @@ function Missing({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
   );
 }
 
-/** What a mail server said last that refuses the mail of a sequence or broadcast. */
+/** The last words of a mail server that refuses the mail of a sequence or broadcast. */
 export function LastWords({ of }: { of: { pause_words: string | null } }) {
   if (of.pause_words === null) return <>Read what the servers say in the mails that failed.</>;
   return (

@@ -1,4 +1,4 @@
-/** What keeps a broadcast from being sent, each with the way to where it is mended. */
+/** Obstacles to sending a broadcast, each with the way to where it is mended. */
 import type { Broadcast } from '../../api.generated.ts';
 import { Icon } from '../../components/icon.tsx';
 import { to } from '../../router.ts';
@@ -34,7 +34,7 @@ export function Problems(props: ProblemsProps) {
   );
 }
 
-/** Where what is the broadcast's own is mended. */
+/** The page where a problem of the broadcast itself is mended. */
 function placeOf({ path, of }: ProblemsProps, code: string): Place {
   const write = to`/projects/${path.project}/broadcasts/${path.broadcast}/write`;
   const edit = to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`;

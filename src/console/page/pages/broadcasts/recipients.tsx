@@ -1,4 +1,4 @@
-/** Who had their turn in a broadcast, and what became of it. */
+/** Recipients of a broadcast who had their turn, and what became of each mail. */
 import type { LeftOut } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty, Facts } from '../../components/page.tsx';
@@ -76,7 +76,7 @@ export function tellReason(reason: string): string {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason as Reason] : reason;
 }
 
-/** How many for each reason that there is. */
+/** The number of people for each reason. */
 export function LeftOutFacts({ of: { by_reason } }: { of: LeftOut }) {
   const found = Object.entries(by_reason).filter(([, people]) => people > 0);
   if (found.length === 0) return null;

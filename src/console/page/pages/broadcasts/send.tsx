@@ -19,7 +19,7 @@ export function Send({ path, of, onChange, onRefused }: BroadcastPartProps & { o
     const send_at = when === NOW ? null : momentOf(entered.text('send_at'));
     const found = await call('GET /projects/{project}/email-broadcasts/{broadcast}/check', { path });
     if (!found.ready) {
-      // What it lacks stands above, each with the place where it is mended.
+      // Above stands each thing that it lacks, with the place where it is mended.
       onRefused();
       throw new Error('It cannot be sent yet: see above what is missing.');
     }

@@ -1,4 +1,4 @@
-/** When a broadcast was sent, clicked and opened: by the hour for two days, then by the day. */
+/** Times when a broadcast was sent, clicked and opened: by the hour for two days, then by the day. */
 import type { Answer } from '../../api.ts';
 import { Bars } from '../../components/bars.tsx';
 import { Loaded, Panel } from '../../components/page.tsx';
@@ -42,7 +42,7 @@ export function Timeline({ path, of }: BroadcastPartProps) {
   );
 }
 
-/** What the first day has yet to bring, so that its bars stand where they will stay. */
+/** Empty bars for the hours to come of the first day, so that the others stand where they will stay. */
 function comingAfter(of: readonly Point[]): Point[] {
   const last = of.at(-1);
   if (!last) return [];

@@ -87,7 +87,7 @@ function Progress({ of, ended }: { of: BroadcastPartProps['of']; ended: number }
   );
 }
 
-/** Where the links of a broadcast's mail lead, and who followed them. */
+/** Targets of the links in a broadcast's mail, and how many followed each. */
 export function Links({ of: { links, stats } }: { of: Broadcast }) {
   if (links.length === 0) return null;
   return (

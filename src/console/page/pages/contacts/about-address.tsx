@@ -1,4 +1,4 @@
-/** What a project holds about one address, on lists or not: given out to whoever asks, and forgotten. */
+/** All that a project holds about one address, on lists or not: to be given out, or forgotten. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { saveFile } from '../../components/button-link.tsx';

@@ -1,4 +1,4 @@
-/** What of a contact may be changed: its names, tags, custom fields and where it came from. */
+/** Changes a contact's names, tags, custom fields and source. */
 
 import type { Contact } from '../../api.generated.ts';
 import { call } from '../../api.ts';

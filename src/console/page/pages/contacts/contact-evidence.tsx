@@ -1,4 +1,4 @@
-/** Where a contact came from, and why it may be mailed. */
+/** A contact's source, and the reason why it may be mailed. */
 import type { Contact, ContactList } from '../../api.generated.ts';
 import { Facts, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';

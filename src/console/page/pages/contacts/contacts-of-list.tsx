@@ -45,7 +45,7 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
     {
       filters: segment === '' ? ['q', 'status', 'filter'] : ['segment'],
       query: asked,
-      // Whom conditions mean is much to ask of a long list.
+      // On a long list conditions are much work.
       looks_again: segment === '' && !query.has('filter'),
     },
   );
@@ -206,7 +206,7 @@ function FilterButton({ path }: { path: { project: string; list: string } }) {
   const [built, setBuilt] = useState<ContactFilter | null>(null);
   const close = (): void => setBuilt(null);
   const show = async (): Promise<void> => {
-    // What is no filter is told here, beside its field.
+    // A wrong filter is refused here, beside its field.
     const query = { ...queryOf(built ?? {}), per_page: 1 };
     await call('GET /projects/{project}/email-lists/{list}/contacts', { path, query });
     setQuery(addressOf(built ?? {}));

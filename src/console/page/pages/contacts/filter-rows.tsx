@@ -18,11 +18,11 @@ import {
 import { FilterValue } from './filter-value.tsx';
 
 interface FilterRowsProps {
-  /** Whose tags, fields, broadcasts and sequences are offered; null while no list is chosen. */
+  /** The list that offers its tags, fields, broadcasts and sequences; null while none is chosen. */
   list: { project: string; list: string } | null;
-  /** What it begins with: what is built since is its own. */
+  /** The first filter; the rows keep later changes themselves. */
   of: ContactFilter;
-  /** What the API calls the filter, before the names of its members: `filter.`. */
+  /** The API's name of the filter, before the names of its members: `filter.`. */
   prefix?: string;
   onChange(filter: ContactFilter): void;
 }
@@ -92,7 +92,7 @@ function Rows(props: {
   of: readonly Row[];
   list: FilterRowsProps['list'];
   prefix: string;
-  /** What one of them is called. */
+  /** The name of one of them. */
   what: string;
   add: string;
   beside?: ComponentChildren;

@@ -1,4 +1,4 @@
-/** What a condition asks for: typed, or chosen of what there is on the list, with how many have it. */
+/** The value of a condition: typed, or chosen among those on the list, each with its number of people. */
 import { useId } from 'preact/hooks';
 import { dayOf, momentOf } from '../../components/filters.tsx';
 import { useAll, useLoad } from '../../use-load.ts';

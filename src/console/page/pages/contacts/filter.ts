@@ -3,7 +3,7 @@ import type { Contact, ContactFilter, ContactFilterPart } from '../../api.genera
 
 type Member = Exclude<keyof ContactFilterPart, 'tag'>;
 
-/** What a value is, and is chosen by. */
+/** The kind of a value, by which its input is chosen. */
 export type Kind =
   | 'tags'
   | 'words'
@@ -157,7 +157,7 @@ function rowsOf(part: ContactFilterPart): Row[] {
   });
 }
 
-/** What is filled in. One of `some` alone asks for no more than if it stood above. */
+/** The filter of all rows that are filled in. A single row of `some` means the same as one above. */
 export function filterOf({ all, some, none }: Draft): ContactFilter {
   const partsOf = (groups: readonly Row[][]): Row[][] =>
     groups.map((rows) => rows.filter(isFilled)).filter((rows) => rows.length > 0);
@@ -224,7 +224,7 @@ export function filterIn(query: URLSearchParams): ContactFilter {
 function readJson(text: string | null): ContactFilter {
   try {
     const filter: unknown = JSON.parse(text ?? '{}');
-    // What is no filter the API refuses, by member.
+    // The API refuses what is no filter, by member.
     return typeof filter === 'object' && filter !== null ? filter : {};
   } catch {
     return {};
@@ -245,7 +245,7 @@ export function queryOf(filter: ContactFilter): { filter?: string } {
   return Object.keys(filter).length === 0 ? {} : { filter: JSON.stringify(filter) };
 }
 
-/** What a contact can be, in the order of a life. */
+/** Statuses of a contact, in the order of a life. */
 export const STATUSES = [
   'pending',
   'active',

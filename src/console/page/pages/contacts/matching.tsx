@@ -1,4 +1,4 @@
-/** How many people of a list a filter means, as it is being built, and the first few of them. */
+/** Counts the people of a list who fit a filter, as it is being built, and shows the first few. */
 import type { ContactFilter } from '../../api.generated.ts';
 import { counted } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';

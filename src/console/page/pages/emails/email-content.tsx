@@ -1,4 +1,4 @@
-/** What a mail says: its HTML, its text and its headers; of one that came whole its files, and the message as it is sent. */
+/** The content of a mail: HTML, text and headers; of one that came whole its files, and the message as it is sent. */
 import type { EmailContent as Content } from '../../api.generated.ts';
 import { FileLink } from '../../components/button-link.tsx';
 import { MailView } from '../../components/mail-view.tsx';

@@ -1,4 +1,4 @@
-/** What the log knows of a mail, with links to what it names. */
+/** Shows all that the log knows of a mail, with links. */
 import type { Email, EmailStory } from '../../api.generated.ts';
 import { Facts, Panel } from '../../components/page.tsx';
 import { Bytes } from '../../components/quantity.tsx';
@@ -69,7 +69,7 @@ function Refused({ of }: { of: EmailStory['refused'] }) {
   );
 }
 
-/** What became of a mail, and that it was kept here where nobody got it. */
+/** The status of a mail; of one that nobody got, that it was captured here. */
 export function MailStatus({ of }: { of: Email }) {
   if (!of.captured) return <Status of={of.status} />;
   return (

@@ -38,7 +38,7 @@ export function RetryAll(props: { project: string; filter: Filter; label?: strin
         </>
       ),
     });
-    // What fails again meanwhile fits again: it is not taken a second time.
+    // A mail that fails again meanwhile fits again. The count keeps it from being taken a second time.
     let queued = 0;
     for (let last = 1; last > 0 && queued < wanted; queued += last) last = (await retry(false)).queued;
     onChange();

@@ -8,7 +8,7 @@ import { Panel } from '../../components/page.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 
-/** Who may open a file. */
+/** Visibilities of a file, in words. */
 export const VISIBILITIES = {
   private: 'Private: with a key, or a link for a while',
   public: 'Public: everybody who has the link',

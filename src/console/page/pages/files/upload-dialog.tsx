@@ -23,7 +23,7 @@ interface Upload {
   file: File;
   /** From 0 to 1; null before its turn. */
   part: number | null;
-  /** What the API said of it. */
+  /** The API's message about it. */
   refusal: string | null;
 }
 
@@ -56,7 +56,7 @@ export function UploadDialog(props: {
         setUploads((all) => all.filter((each) => each.file !== file));
         onStored();
       } catch (error) {
-        // What is wrong with the fields is wrong for all of them.
+        // A wrong field is wrong for all files.
         if (error instanceof ApiError && error.errors.expires_in_days) {
           change(file, { part: null });
           throw error;

@@ -12,7 +12,7 @@ type Act = Finding['acts'][number];
 
 const DAY_MS = 86_400_000;
 
-/** What each does; whoever is asked first, or told a number, has a component of their own. */
+/** Buttons by their acts. An act that asks first, or tells a number, has a component of its own. */
 const DOES = {
   verify_domain: {
     label: 'Look the records up',
@@ -86,7 +86,7 @@ export function ActButton({ of, several, onChange }: { of: Act; several: boolean
   return <ActionButton act={() => act(of).finally(onChange)}>{label}</ActionButton>;
 }
 
-/** Where the thing is looked at first. */
+/** The page where one looks at the thing first. */
 export function placeOf({ kind, project, of }: Act): { path: string; label: string } | null {
   if (of === null)
     return kind === 'retry_mail'

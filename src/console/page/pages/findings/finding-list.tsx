@@ -29,7 +29,7 @@ export function FindingList(props: { label: string; of: readonly Finding[]; onCh
   );
 }
 
-/** What mends a finding: the buttons that do, else the page where it is done, if there is one, and the command. */
+/** The remedy of a finding: buttons that do it, else the page where it is done, if there is one, and the command. */
 export function Remedy({ of: { remedy, acts, about }, onChange }: { of: Finding; onChange(): void }) {
   if (acts.length > 0) {
     const [first] = acts;

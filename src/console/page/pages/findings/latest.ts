@@ -1,4 +1,4 @@
-/** What was last found, kept for a while: an examination looks at every file and asks the DNS, too much for each visit of a page. */
+/** Keeps the last findings for a while: an examination looks at every file and asks the DNS, too much for each visit of a page. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Finding } from '../../api.generated.ts';

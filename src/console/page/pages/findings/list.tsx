@@ -1,4 +1,4 @@
-/** What is wrong and what mends it: as `satchel doctor` finds it. */
+/** Findings with their remedies, as `satchel doctor` prints them. */
 import type { Finding } from '../../api.generated.ts';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Empty, Facts, PageHeader, Panel, Skeleton } from '../../components/page.tsx';

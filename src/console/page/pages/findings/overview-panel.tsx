@@ -40,7 +40,7 @@ export function FindingsLine() {
 
 export function FindingsPanel() {
   const { amiss: all, reload } = useToBeMended();
-  // What a restore holds has a line of its own.
+  // Holds of a restore have a line of their own.
   const amiss = all.filter(({ acts }) => !acts.some(({ kind }) => kind === 'release'));
   if (amiss.length === 0) return null;
   return (

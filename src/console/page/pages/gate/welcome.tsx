@@ -1,4 +1,4 @@
-/** Where a one-time link leads: a password is chosen. The first person of all says who they are, too. */
+/** The page of a one-time link, where one chooses a password. The first person of all says who they are, too. */
 import { ApiError, call } from '../../api.ts';
 import { Fields, optional, password, text } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -10,7 +10,7 @@ import { navigate } from '../../router.ts';
 import { loadSession } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
 
-/** What a new password is to be. */
+/** Advice for a new password. */
 export const GOOD_PASSWORD =
   'At least 12 characters that are hard to guess: four words that have nothing to do with each other, say, and not your name.';
 

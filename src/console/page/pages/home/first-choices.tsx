@@ -6,7 +6,7 @@ import { hrefOf } from '../../router.ts';
 import { person } from '../../session.ts';
 import { makeSample } from '../projects/sample.ts';
 
-/** What a first project may be for, by the word in the address of its form. */
+/** Purposes of a first project, by the word in the address of its form. */
 const CHOICES: readonly { purpose: string; icon: IconName; title: string; told: string }[] = [
   {
     purpose: 'files',

@@ -1,4 +1,4 @@
-/** What a restore holds, and both ways on. */
+/** The holds of a restore, and both ways on. */
 import type { Overview } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';

@@ -1,4 +1,4 @@
-/** What waits for somebody: each line leads to the list of it. */
+/** Lists all that waits for somebody. Each line leads to it. */
 import type { Activity } from '../../api.generated.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/page.tsx';

@@ -1,4 +1,4 @@
-/** Which column becomes which field, beside what the first rows hold. */
+/** Chooses a field for each column, beside the values of the first rows. */
 import type { ImportColumn } from '../../api.generated.ts';
 import { useFieldErrors } from '../../components/form.tsx';
 import { customNameOf, FIELDS, KEEP, LEFT_OUT, readTarget, type Target } from './columns.ts';

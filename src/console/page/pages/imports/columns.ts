@@ -1,4 +1,4 @@
-/** What the columns of a file become: as the service takes them, changed by the person, sent as the API takes it. Pure functions. */
+/** Fields for the columns of a file: as the service proposes, the person changes and the API takes them. Pure functions. */
 import type { ImportColumn } from '../../api.generated.ts';
 
 /** A field of a contact, by the API's name. */
@@ -32,7 +32,7 @@ export function targetOf({ field, is_kept }: ImportColumn): Target {
   return is_kept ? KEEP : readTarget(field ?? '');
 }
 
-/** What a custom field of a column is called: an export has `custom.` before it. */
+/** The custom field of a column: an export has `custom.` before its name. */
 export function customNameOf(header: string): string {
   return header.replace(/^custom\.(?=.)/, '');
 }
@@ -46,7 +46,7 @@ export const LEFT_OUT: Readonly<Record<NonNullable<ImportColumn['left_out']>, st
   ours: 'Left out: Satchel sets it itself.',
 };
 
-/** What is wrong with a choice as a whole, in words; null where nothing is. */
+/** The fault of a choice as a whole, in words; null where it has none. */
 export function refusalOfChoice(targets: readonly Target[]): string | null {
   if (!targets.includes('email')) return 'Say which column holds the email addresses.';
   const fields = targets.flatMap((target) =>

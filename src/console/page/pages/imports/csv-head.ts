@@ -9,7 +9,7 @@ export interface CsvHead {
   headers: string[];
   /** The first of them, as many as are shown. */
   rows: string[][];
-  /** What will go wrong, in words; null where nothing meets the eye. */
+  /** A problem that the import will meet, in words; null where none meets the eye. */
   problem: string | null;
 }
 
@@ -48,7 +48,7 @@ function problemOf(headers: readonly string[], text: string): string | null {
   return null;
 }
 
-/** What a table of ours has an apostrophe before, so that no spreadsheet takes it for a formula. */
+/** Values that our tables have an apostrophe before, so that no spreadsheet takes them for formulas. */
 const FORMULA = /^'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
 
 /** A cell of a table of ours without that apostrophe. */

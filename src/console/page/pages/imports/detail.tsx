@@ -1,4 +1,4 @@
-/** How an import stands, while it goes on and after it: its rows, what was not taken, and going on after a failure. */
+/** The state of an import, while it goes on and after: its rows, those not taken, and going on after a failure. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Import } from '../../api.generated.ts';
 import { call } from '../../api.ts';
@@ -177,7 +177,7 @@ function Outcome({ of }: { of: Import }) {
   );
 }
 
-/** What is in none of the contacts is told as well. */
+/** Tells of each column, also of one that went into no contact. */
 function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
   const { fields, kept, left_out, unknown_words } = of;
   return (
@@ -201,7 +201,7 @@ function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
 const FIRST_MS = 1000;
 const LAST_MS = 60_000;
 
-/** How long to wait before the next look, after so many that showed nothing new; null for no more. */
+/** The time until the next look, after so many that showed nothing new; null for no more. */
 export function waitFor(of: Pick<Import, 'status'> | null, looks_without_news: number): number | null {
   if (of && of.status !== 'pending' && of.status !== 'processing') return null;
   return Math.min(LAST_MS, FIRST_MS * 2 ** Math.min(looks_without_news, 10));

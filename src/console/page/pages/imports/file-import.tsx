@@ -24,7 +24,7 @@ export function FileImport({ path, list }: NewImportProps) {
   const [columns, setColumns] = useState<readonly ImportColumn[]>([]);
   const [targets, setTargets] = useState<Target[]>([]);
   const [is_uploading, setUploading] = useState(false);
-  // What was uploaded already is not uploaded again where the import is refused.
+  // After a refusal of the import the same file is not uploaded again.
   const uploaded = useRef<{ file: File; object: string } | null>(null);
 
   const choose = async (chosen: File | null): Promise<void> => {

@@ -1,4 +1,4 @@
-/** What rows get that do not say otherwise. The names of the fields are the API's own, so that its errors find them. */
+/** Defaults for rows that do not say otherwise. The names of the fields are the API's own, so that its errors find them. */
 import type { ContactList, Import, NewImport } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { choiceOrNone, Fields, lines, optional } from '../../components/fields.tsx';

@@ -16,7 +16,7 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** What a code of rejected.csv says; one that is new here is shown as it is. */
+/** A code of rejected.csv in words; one that is new here is shown as it is. */
 export function tellReason(code: string): string {
   return Object.hasOwn(REASONS, code) ? REASONS[code as Reason] : code;
 }

@@ -11,7 +11,7 @@ import { tellKind } from './kinds.tsx';
 
 const UNDER_WAY_MS = 2000;
 
-/** How soon to look at it again. */
+/** The time until the next look at it; null for no more. */
 function everyMs({ status }: Job): number | null {
   return status === 'pending' || status === 'processing' ? UNDER_WAY_MS : null;
 }
@@ -63,7 +63,7 @@ function About({ of }: { of: Job }) {
   );
 }
 
-/** What the ids in a result name, by the name that they have there. */
+/** Pages that ids in a result lead to, by the names of the ids. */
 const PLACES: Readonly<Record<string, string>> = {
   email_id: 'emails',
   email_ids: 'emails',

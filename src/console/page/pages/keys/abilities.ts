@@ -1,4 +1,4 @@
-/** What a key may do, in the words of the command line. */
+/** The abilities of a key, in the words of the command line. */
 import type { ApiKey, NewApiKey } from '../../api.generated.ts';
 
 type Permissions = Pick<

@@ -97,7 +97,7 @@ const LINES: readonly (readonly [needs: Ability, line: (key: string) => string])
   ['read', curlThatLists],
 ];
 
-/** What the key may do first of these; null where it may none, or only from places that no shell is. */
+/** A command that tries the first of these that the key may do; null where it may none, or only from places that no shell is. */
 export function curlThatTries(
   key: Parameters<typeof abilitiesOf>[0] & { restricted: boolean; plaintext_key: string },
 ): string | null {

@@ -1,4 +1,4 @@
-/** What an app that speaks SMTP is to be set to, to send with a key. */
+/** Settings for an app that sends by SMTP with a key. */
 import type { SmtpAccess } from '../../api.generated.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Facts, Loaded, Panel } from '../../components/page.tsx';

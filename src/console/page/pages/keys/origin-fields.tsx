@@ -1,4 +1,4 @@
-/** What an origin is, in a form: of a key's own, and of those that every restricted key accepts. */
+/** Fields of an origin: of a key's own, and of those that every restricted key accepts. */
 import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
 import { SelectField } from '../../components/fields.tsx';

@@ -1,4 +1,4 @@
-/** Where a restricted key may be used from: its own origins, added and removed. */
+/** Lists, adds and removes the origins that a restricted key may be used from. */
 import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
 import { call } from '../../api.ts';

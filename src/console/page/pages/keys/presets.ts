@@ -1,4 +1,4 @@
-/** What keys are usually made for, and what such a key gets: no more than it needs. */
+/** Usual purposes of keys, each with no more abilities than it needs. */
 import type { ApiKey } from '../../api.generated.ts';
 import { type Ability, abilitiesOf } from './abilities.ts';
 
@@ -40,7 +40,7 @@ export const PRESETS = {
 
 export type PresetName = keyof typeof PRESETS;
 
-/** What a key looks to be made for. */
+/** The purpose that a key's abilities suggest. */
 export function presetOf(key: ApiKey): PresetName {
   const abilities = abilitiesOf(key).toSorted().join();
   const fits = Object.entries<Preset>(PRESETS).find(

@@ -10,7 +10,7 @@ import { useChangesOf } from '../../use-rested.ts';
 
 const TEMPLATES = '/projects/{project}/email-templates';
 
-/** What the API puts in: the list's name and the link. */
+/** Values that the API puts in: the list's name and the link. */
 const MADE = {
   name: 'Confirm the sign-up',
   category: 'opt_in',
@@ -38,7 +38,7 @@ export function ConfirmationField({ project, value }: { project: string; value: 
   };
   const able = (load.data?.data ?? []).filter(({ is_marketing, is_active }) => is_active && !is_marketing);
   const slugs = able.map(({ slug, name }) => [slug, name] as const);
-  // What is chosen is a choice before the others are there, too: whoever saves by then changes nothing of it.
+  // The present choice is offered before the others are loaded, so that whoever saves by then does not change it.
   const is_known = chosen === '' || slugs.some(([slug]) => slug === chosen);
   return (
     <div class="field" ref={field}>

@@ -11,7 +11,7 @@ import { toast } from '../../components/toast.tsx';
 import { BesideForm, Strangers } from '../marketing/strangers.tsx';
 import { enteredList, ListFields } from './list-fields.tsx';
 
-/** What of a list strangers see. */
+/** Settings of a list that strangers see. */
 function looksIn(entered: Entered) {
   const { name, language, confirmation_template, signed_up_url, confirmed_url, is_public } =
     enteredList(entered);

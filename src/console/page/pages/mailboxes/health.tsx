@@ -1,4 +1,4 @@
-/** How a mailbox is: what stands in the way of its mail, in words, with what mends it; and the rest of what is known of it. */
+/** The health of a mailbox: each obstacle to its mail, in words, with what mends it; then the other facts. */
 import type { MailboxDetails, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -168,7 +168,7 @@ function factsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
   ];
 }
 
-/** What is seldom asked for. */
+/** Facts that few ask for. */
 function fineFactsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
   return [
     ...(of.relay === null ? [] : [['Signed', tellSigning(of)] as const]),

@@ -87,7 +87,7 @@ export function MailboxFields(props: { of?: MailboxDetails; onOutlet?(outlet: Ou
   );
 }
 
-/** What is stored has no password to hide, what is typed has. */
+/** A stored address has no password to hide, a typed one has. */
 function RelayUrlField({ relay }: { relay: string | null | undefined }) {
   const stored = relay ?? '';
   const [typed, setTyped] = useState(stored);

@@ -15,7 +15,7 @@ export function MailboxState({ of }: { of: Mailbox }) {
   );
 }
 
-/** How much of its daily limit a mailbox has used. */
+/** The part of its daily limit that a mailbox has used. */
 export function UsedToday({ of }: { of: Pick<Mailbox, 'used_today' | 'daily_limit'> }) {
   const { used_today, daily_limit } = of;
   return (

@@ -16,7 +16,7 @@ const TLS: readonly (readonly [Tls, string])[] = [
   ['none', 'Never'],
 ];
 
-/** What the fields begin with. */
+/** The first values of the fields. */
 interface RelayShown {
   host: string;
   port: string;
@@ -27,7 +27,7 @@ interface RelayShown {
 
 const BLANK: RelayShown = { host: '', port: '', user: '', tls: 'required', has_password: false };
 
-/** What providers have. */
+/** Security and port as most providers have them. */
 const USUAL = ['required ', 'required 587', 'tls ', 'tls 465'];
 
 /** Of `smtps://user:***@host:port?tls=required`, as the API shows a relay. */

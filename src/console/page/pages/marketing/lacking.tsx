@@ -1,4 +1,4 @@
-/** What a project's marketing lacks before any of its mail can go out, above its lists, broadcasts and sequences. */
+/** Tells above lists, broadcasts and sequences what a project lacks before any of its marketing mail can go out. */
 import { Icon } from '../../components/icon.tsx';
 import { hrefOf, to, usePath } from '../../router.ts';
 import { person } from '../../session.ts';
@@ -25,7 +25,7 @@ export function Lacking({ project }: { project: string }) {
   );
 }
 
-/** What keeps marketing mail from going out, in the words of the console: the API's are for those who write JSON or commands. */
+/** Obstacles to marketing mail, in the words of the console: the API's are for those who write JSON or commands. */
 export const LACKS = {
   marketing_disabled: 'Marketing is not enabled.',
   no_from_name: 'There is no from name.',
@@ -34,7 +34,7 @@ export const LACKS = {
   unwritten: 'The mail still says “Write here what the mail is about.”',
 } as const;
 
-/** Where a command of the shell begins, instead of which the console has a link. */
+/** A command of the shell, in place of which the console has a link. */
 const COMMAND = /(?::| See:| Try it [^:]*:) satchel .*$/;
 
 /** A problem of a check, without what one would type. */

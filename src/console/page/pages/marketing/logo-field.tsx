@@ -8,7 +8,7 @@ import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { useChangesOf, useRested } from '../../use-rested.ts';
 
-/** What mail programs show. */
+/** Pictures that mail programs show. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 const SHOWN = 50;
 /** Twice what style.css shows, for screens with that many pixels. */

@@ -1,4 +1,4 @@
-/** What sequences and broadcasts need of the settings and mailboxes before they can go out: what is there, and what is missing. */
+/** Checks the settings and mailboxes that sequences and broadcasts need: tells what is there, and what is missing. */
 import type { DnsCheck, MarketingSettings } from '../../api.generated.ts';
 import { Loaded, Notice, Panel } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
@@ -13,7 +13,7 @@ function isSound(mailbox: Mailbox): boolean {
   return RECORDS.every((kind) => mailbox[kind].ok);
 }
 
-/** What the settings lack, as the check of a sequence has it; its own steps and templates are told on its page. */
+/** Missing settings, as the check of a sequence has them; its own steps and templates are told on its page. */
 function missingOf(settings: MarketingSettings): string[] {
   const { enabled, from_name, postal_address, captured, mailboxes = [] } = settings;
   return [

@@ -1,4 +1,4 @@
-/** What strangers see, beside the settings that make it and as they are typed: each public page and mail, in each language. */
+/** Shows strangers' view beside the settings, as they are typed: each public page and mail, in each language. */
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { PagesPreview, PagesPreviewRequest } from '../../api.generated.ts';
@@ -35,7 +35,7 @@ const FRAME = 'As strangers see it';
 interface StrangersProps {
   project: string;
   first: View;
-  /** What is typed, null as long as nothing is; of which list. */
+  /** The typed settings; null as long as nothing is typed. */
   typed: Omit<PagesPreviewRequest, 'language' | 'list'> | null;
   list?: string | undefined;
 }
@@ -158,7 +158,7 @@ function Mail(props: { mail: { body_html: string | null; body_text: string | nul
   );
 }
 
-/** What is typed can't be shown yet: below stands what could be last. */
+/** Tells why the typed settings can't be shown yet. Below stand the last that could. */
 function NotShown({ error }: { error: ApiError }) {
   const [[field, messages] = ['', []]] = Object.entries(error.errors);
   if (messages.length === 0) return <ErrorBox error={error} />;

@@ -1,4 +1,4 @@
-/** What lets a person in: a new link, being let in at all, and their end. */
+/** A person's access: a new link, being let in at all, and its end. */
 import { useState } from 'preact/hooks';
 import type { Person, PersonMade } from '../../api.generated.ts';
 import { call } from '../../api.ts';
@@ -84,7 +84,7 @@ function Reset({ of, onChange }: AccessProps) {
 const END_TOKENS = 'End the tokens that they made, too';
 const END_TOKENS_HINT = 'And those that these made. Tools that use one are refused at once.';
 
-/** What is told of the tokens of somebody who goes. */
+/** Words about the tokens of somebody who goes. */
 const tokensOf = (tokens = 0): string => (tokens > 0 ? `; of their tokens ${tokens} stay good` : '');
 
 function Activity({ of, etag, onChange }: AccessProps) {

@@ -22,7 +22,7 @@ export default function PersonPage({ params }: PageProps<'person'>) {
   const of = load.data;
   const changed = (): void => {
     load.reload();
-    // What whoever looks may do themselves, may be another thing now.
+    // The powers of whoever looks may have changed.
     if (of?.id === person.value?.id) void loadSession();
   };
   return (

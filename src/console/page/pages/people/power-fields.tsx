@@ -1,4 +1,4 @@
-/** What a person or a token is to be able to do, and where: only what whoever gives it has. */
+/** Fields for the powers of a person or a token, and for their projects: nobody gives more than they have. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Person } from '../../api.generated.ts';
@@ -30,7 +30,7 @@ export const WHO = {
 
 /** `children`: what else few need. */
 export function PowerFields({ of, children }: { of?: Holder; children?: ComponentChildren }) {
-  // What nobody touched here is what there is now, also where it is loaded again.
+  // Null until somebody chooses here: then the loaded values count, also once they are loaded again.
   const [role_chosen, setRole] = useState<RoleChoice | null>(null);
   const [chosen, setEverywhere] = useState<boolean | null>(null);
   const has = of ? (roleOf(of) ?? 'other') : 'worker';
@@ -38,11 +38,11 @@ export function PowerFields({ of, children }: { of?: Holder; children?: Componen
   const role = name === 'other' ? null : ROLES[name];
   const is_run = role !== null && 'is_everywhere' in role;
   const is_everywhere = is_run || (chosen ?? of?.all_projects ?? false);
-  // What they have stays shown as it is, until another role is chosen.
+  // Their present powers stay shown until another role is chosen.
   const can: readonly string[] =
     role_chosen === null || role === null ? CAPABILITY_NAMES.filter((each) => of?.[each]) : role.can;
   const read_only = role_chosen === null || role === null ? (of?.read_only ?? false) : 'read_only' in role;
-  // What they have and whoever looks does not, is shown, though only who has as much takes it away.
+  // Powers that whoever looks lacks are shown too, though only somebody who has them takes them away.
   const offered = CAPABILITY_NAMES.filter((each) => may(each) || of?.[each]);
   return (
     <>
@@ -105,7 +105,7 @@ export function PowerFields({ of, children }: { of?: Holder; children?: Componen
   );
 }
 
-/** What was ticked, for the API. Of a holder, only what is another than before: where they are scoped to is left alone. */
+/** The ticked powers, for the API. Of a holder only those that changed, so that their projects are left alone. */
 export function powersIn(entered: Entered, of?: Holder): Powers {
   const flags = Object.fromEntries(CAPABILITY_NAMES.map((each) => [each, entered.flag(each)]));
   const read_only = entered.flag('read_only');

@@ -40,7 +40,7 @@ function Choices(props: { projects: readonly ProjectWithKeyCount[]; chosen: read
       )}
       <div class="picks checks">
         {projects.map(({ public_id, name, slug }) => (
-          // What is filtered away stays ticked.
+          // A project that the filter hides stays ticked.
           <div key={public_id} class="check" hidden={!`${name} ${slug}`.toLowerCase().includes(wanted)}>
             <input
               type="checkbox"

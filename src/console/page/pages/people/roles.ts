@@ -1,4 +1,4 @@
-/** What somebody is there for, in a sentence: the capabilities of each role, by which it is known again. */
+/** Roles in a sentence each, with the capabilities by which a role is known again. */
 import { CAPABILITIES, CAPABILITY_NAMES, type Capability, capabilitiesOf, may } from '../../capabilities.ts';
 
 export type Holder = Partial<Record<Capability | 'read_only', boolean>>;

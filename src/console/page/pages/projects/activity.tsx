@@ -1,4 +1,4 @@
-/** What happened in a project lately: what failed last, who came to a list last, and when its keys were used. */
+/** The latest in a project: the last failures, the last people on its lists, the last use of its keys. */
 import type { ComponentChildren } from 'preact';
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
 import { Panel } from '../../components/page.tsx';

@@ -1,4 +1,4 @@
-/** What is to be done in a new project: a key, a file and a mail, each with the line that does it. */
+/** The first steps in a new project: a key, a file and a mail, each with the line that does it. */
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Command } from '../../components/copy-button.tsx';

@@ -7,7 +7,7 @@ import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';
 import { NEW_PROJECT } from './settings.tsx';
 
-/** Where a project goes on that was made for this. */
+/** The next page of a new project, by its purpose. */
 const NEXT: Readonly<Record<string, string>> = {
   files: '/files',
   mail: '/emails/new',

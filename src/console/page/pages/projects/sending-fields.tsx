@@ -44,7 +44,7 @@ export function SendingFields({ project }: { project: Sending }) {
   );
 }
 
-/** What was changed of it; nothing where there was no choice. What is as it was is not sent, as it may name what is not there yet. */
+/** The changes; none where there was no choice. Unchanged values are not sent, as they may name what is not there yet. */
 export function enteredSending(entered: Entered, before: Sending): Partial<Sending> {
   if (!entered.names('sending_domain').includes('sending_domain')) return {};
   const sending_domain = entered.textOrNull('sending_domain');

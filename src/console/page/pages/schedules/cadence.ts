@@ -1,4 +1,4 @@
-/** How often a schedule runs, as people say it, and as the cron expression that the API takes. */
+/** Turns a schedule's runs as people say them into the cron expression that the API takes, and back. */
 
 export const CADENCES = [
   ['day', 'Every day'],
@@ -41,7 +41,7 @@ const PRESETS: Readonly<Record<string, string>> = {
 
 const BLANK: Cadence = { every: 'week', time: '09:00', weekdays: [1], month_day: 1, custom: '' };
 
-/** What a form shows of an expression; a new one begins with Mondays at nine. */
+/** The form's entries for an expression; a new form begins with Mondays at nine. */
 export function readCadence(expression: string | undefined): Cadence {
   if (expression === undefined) return BLANK;
   const text = expression.trim();

@@ -1,4 +1,4 @@
-/** When a schedule runs next, and what it is. */
+/** The next runs of a schedule, and its settings. */
 import type { ComponentChildren } from 'preact';
 import type { ScheduleWithRuns } from '../../api.generated.ts';
 import { Facts, Panel } from '../../components/page.tsx';

@@ -1,4 +1,4 @@
-/** When a schedule runs: as people say it, in a time zone, with the runs that come of it as one chooses. */
+/** Asks when a schedule runs, as people say it, in a time zone, and shows the next runs as one chooses. */
 import { useState } from 'preact/hooks';
 import { SelectField, ZoneField } from '../../components/fields.tsx';
 import { useFieldErrors } from '../../components/form.tsx';
@@ -88,7 +88,7 @@ function Weekdays({ of, onChange }: { of: readonly number[]; onChange(days: numb
   );
 }
 
-/** What comes of it, once the typing has rested; why nothing does, where nothing does. */
+/** Shows the next runs once the typing has rested, or why there are none. */
 function Foreseen(props: {
   project: string;
   expression: string;

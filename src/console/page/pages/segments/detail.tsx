@@ -48,7 +48,7 @@ export default function SegmentPage({ params }: PageProps<'project' | 'segment'>
       <Loaded load={load}>
         {(segment) => (
           <SegmentForm
-            // What another version has is other fields.
+            // Another version needs fields of its own.
             key={segment.updated_at}
             project={params.project}
             of={segment}

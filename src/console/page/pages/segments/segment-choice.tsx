@@ -1,4 +1,4 @@
-/** Whom of a list something is for: a segment, or a filter that is built here and may be kept as one. */
+/** Chooses people of a list: by a segment, or by a filter that is built here and may be kept as one. */
 import { useId, useState } from 'preact/hooks';
 import type { ContactFilter } from '../../api.generated.ts';
 import { call } from '../../api.ts';

@@ -85,7 +85,7 @@ export interface DomainPartProps {
   onChange(): void;
 }
 
-/** Who sends in the name of a domain, by what receivers report, and what is to be done about it. */
+/** Senders in the name of a domain, as receivers report them, with what is to be done about each. */
 export function Reports({ name }: { name: string }) {
   const load = useLoad('GET /sending-domains/{name}/reports', { path: { name } });
   return (

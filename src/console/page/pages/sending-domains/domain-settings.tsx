@@ -70,7 +70,7 @@ function Setting(props: { part: DomainPartProps; title: string; told: string; ch
   const { part, title, told, change } = props;
   const act = async ({ body }: Change): Promise<void> => {
     const path = { name: part.of.name };
-    // Where somebody else has changed it meanwhile, what they did is shown.
+    // After a refusal, too: somebody else may have changed it meanwhile, and that is shown.
     await call('PATCH /sending-domains/{name}', { path, body, if_match: part.etag }).finally(part.onChange);
   };
   return (

@@ -1,4 +1,4 @@
-/** When a step is sent: a condition, with others inside it where all have to hold. `name` is the API's, as `steps.2.condition`. */
+/** The condition of a step, with others inside it where all have to hold. `name` is the API's, as `steps.2.condition`. */
 
 import { SelectField } from '../../components/fields.tsx';
 import { useFieldErrors } from '../../components/form.tsx';
@@ -79,7 +79,7 @@ function Parts({ name, of, onChange }: Omit<Parameters<typeof ConditionField>[0]
   );
 }
 
-/** What the API said of a part of a form as a whole; what it said of a field in it stands at the field. */
+/** The API's message about a part of a form as a whole. A message about a field stands at the field. */
 export function Said({ name }: { name: string }) {
   const told = useFieldErrors(name, { is_exact: true });
   return told.length === 0 ? null : <p class="wrong">{told.join(' ')}</p>;

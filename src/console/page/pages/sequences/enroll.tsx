@@ -28,7 +28,7 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
   const [filter, setFilter] = useState<ContactFilter>(
     of.enroll_tags.length > 0 ? { tags_any: of.enroll_tags } : {},
   );
-  // Who is not active is not enrolled.
+  // Only active contacts can be enrolled.
   const active: ContactFilter = { status: 'active', ...filter };
   const [picked, setPicked] = useState<Picked[]>([]);
   const [done, setDone] = useState<Enrolled | null>(null);

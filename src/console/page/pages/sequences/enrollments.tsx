@@ -1,4 +1,4 @@
-/** Who is or was in a sequence, where they stand, and why they left. */
+/** People who are or were in a sequence, with their step, and why they left. */
 import type { Enrollment } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';

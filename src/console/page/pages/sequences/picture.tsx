@@ -39,7 +39,7 @@ function Steps(props: SequencePartProps & { onCancel(): void }) {
     is_saved.current = false;
     setChanged(next);
   };
-  // Where each step stood when it was last handed over, by its uid: what the API said then is of that place.
+  // The place of each step when it was last sent, by its uid: the API's messages are of that place.
   const [places, setPlaces] = useState<ReadonlyMap<number, number>>(new Map());
   const save = async ({ version }: Entered): Promise<void> => {
     const tracks = tracksOf(steps);

@@ -1,4 +1,4 @@
-/** What somebody would see of a sequence, and when, with answers that are imagined. Nothing is stored or sent. */
+/** Shows which mails of a sequence somebody would get, and when, with imagined answers. Nothing is stored or sent. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from '../../api.ts';
 import { CheckField } from '../../components/fields.tsx';

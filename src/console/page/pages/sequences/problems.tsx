@@ -1,4 +1,4 @@
-/** What keeps a sequence from starting, each with the way to where it is mended. */
+/** Obstacles to starting a sequence, each with the way to where it is mended. */
 import type { Sequence } from '../../api.generated.ts';
 import type { Answer } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
@@ -56,7 +56,7 @@ function tell({ code, message }: Problem): string {
   return message.replace(/^route_to names/, 'It leads to').replace('max_recipients', 'their maximum number');
 }
 
-/** Where what is the sequence's own is mended. */
+/** The page where a problem of the sequence itself is mended. */
 function placeOf({ path, of }: ProblemsProps, { code, step }: Problem): Place {
   const here = to`/projects/${path.project}/sequences/${path.sequence}`;
   const at_step = step === undefined ? here : `${here}?step=${encodeURIComponent(step)}`;

@@ -1,4 +1,4 @@
-/** What a sequence is called, whom it is for and what ends it. */
+/** Fields of a sequence: its name, its people, and the events that end it. */
 import { useState } from 'preact/hooks';
 import type { Sequence } from '../../api.generated.ts';
 import { check, Fields, mapped, number, SelectField, text, words } from '../../components/fields.tsx';
@@ -49,7 +49,7 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
   const chosen = lists.data?.data.find(({ id }, _, all) => id === list || (!of && all.length === 1));
   const room = chosen ? roomFor(chosen.active_count) : null;
   const is_fixed = of !== undefined && of.status !== 'draft';
-  // What is chosen is a choice before the lists are there, too: whoever saves by then changes nothing of it.
+  // The present list is offered before the others are loaded, so that whoever saves by then does not change it.
   if (of && !choices.some(([id]) => id === of.list))
     choices.unshift([of.list, lists.data ? `${of.list}, archived` : of.list]);
   return (
@@ -57,7 +57,7 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
       <Fields fields={NAME} of={of} is_focused={!of} />
       {is_fixed ? null : (
         <SelectField
-          // What is chosen is known once the lists are.
+          // The choice is known once the lists are loaded.
           key={choices.length}
           name="list"
           label="List"

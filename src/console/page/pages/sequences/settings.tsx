@@ -1,4 +1,4 @@
-/** What a sequence is set to, and ending it for good. */
+/** The settings of a sequence, and its end for good. */
 import { call, reloadAll } from '../../api.ts';
 import { Ending } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';

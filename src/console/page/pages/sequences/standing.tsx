@@ -1,4 +1,4 @@
-/** How a sequence stands: what a draft lacks before it can start, why one is paused, what one that runs waits for. */
+/** The state of a sequence: a draft's obstacles to its start, the reason of a pause, or what a running one waits for. */
 import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { isUnsaved } from '../../components/ask-first.tsx';
@@ -10,7 +10,7 @@ import { LastWords } from '../broadcasts/paused.tsx';
 import type { SequencePartProps } from './detail.tsx';
 import { Problems } from './problems.tsx';
 
-/** How a shell goes on with what is paused: the notice above says it, and the button that does it stands beside the title. */
+/** The command that resumes it, which the console leaves out: its button stands beside the title. */
 const COMMAND = / (Look at the list before|To go on): satchel sequence resume \w+$/;
 
 export function Standing(props: SequencePartProps) {
@@ -32,7 +32,7 @@ function BeforeItStarts({ path, of, onChange }: SequencePartProps) {
       await call('POST /projects/{project}/email-sequences/{sequence}/activate', { path });
       onChange();
     } catch (error) {
-      // What it lacks stands here, each with the place where it is mended.
+      // Here stands each thing that it lacks, with the place where it is mended.
       if (!(error instanceof ApiError) || error.code !== 'activation_refused') throw error;
       check.reload();
       throw new Error('It cannot start yet: see what is missing.');

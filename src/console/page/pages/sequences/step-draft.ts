@@ -123,7 +123,7 @@ function writeCondition({ type, event, of }: ConditionDraft): Record<string, unk
   return type === 'all' ? { type, of: of.map(writeCondition) } : { type };
 }
 
-/** What is no number is handed over as one that the API refuses, which says what it takes. */
+/** A text that is no number becomes one that the API refuses, as its refusal says what it takes. */
 function readHours(delay: string, unit: DelayUnit): number {
   const hours = Number(delay.trim() || 0) * (unit === 'days' ? 24 : 1);
   return Number.isFinite(hours) ? hours : -1;

@@ -150,7 +150,7 @@ function OtherwiseFields({ name, of, tracks, onChange }: StepFieldsProps) {
 /** A step as people say it, as it is being written: when it comes, on what condition, and what happens otherwise. */
 type CountsFrom = 'being enrolled' | 'coming to this track' | 'the mail before was sent';
 
-/** What the delay of a step counts from. */
+/** The moment that the delay of a step counts from. */
 export function countsFrom(step: StepDraft, tracks: readonly Track<StepDraft>[]): CountsFrom {
   const index = tracks.findIndex(({ steps: [first] }) => first === step);
   if (index < 0) return 'the mail before was sent';

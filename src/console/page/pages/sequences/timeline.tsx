@@ -1,4 +1,4 @@
-/** What would come, in its order, up to the end. */
+/** The mails that would come, in their order, up to the end. */
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Seen } from './preview.tsx';

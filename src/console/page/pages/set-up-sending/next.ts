@@ -1,4 +1,4 @@
-/** Where one came from, as `next` of the address says it. */
+/** The page that one came from, by `next` of the address. */
 import { hrefOf } from '../../router.ts';
 
 const SET_UP_SENDING = '/set-up-sending';

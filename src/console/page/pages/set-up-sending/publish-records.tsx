@@ -61,7 +61,7 @@ export function PublishRecords({ of, onChange }: { of: SendingDomainDetails; onC
   );
 }
 
-/** That a record is not there yet is no fault while it is being published: its status says so. */
+/** Drops the problem of a missing record: while it is being published that is no fault, and its status says so. */
 function calm(record: DnsRecord | CheckedDnsRecord): DnsRecord | CheckedDnsRecord {
   return 'status' in record && record.status === 'missing' ? { ...record, problem: null } : record;
 }

@@ -6,7 +6,7 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toast.tsx';
 
-/** What kinds of templates there are. The types say so where the API gets another one. */
+/** Categories of templates. The compiler complains when the API gets another one. */
 export type Category = NewTemplate['category'];
 
 export const CATEGORIES: Readonly<Record<Category, string>> = {

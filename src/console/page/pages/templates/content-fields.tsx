@@ -1,4 +1,4 @@
-/** What a mail says, in a form: a template of the project with its values, or a text of its own. */
+/** Fields for a mail's content: a template of the project with its values, or a text of its own. */
 import { useState } from 'preact/hooks';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { SelectField, TextAreaField } from '../../components/fields.tsx';
@@ -34,7 +34,7 @@ export function ContentFields({ project, of }: { project: string; of?: Content }
         onChange={setTemplate}
         choices={[
           ['', 'A text of its own'],
-          // What is chosen is a choice before the others are there, too: whoever saves by then changes nothing of it.
+          // The present choice is offered before the others are loaded, so that whoever saves by then does not change it.
           ...(load.data || template === '' ? [] : [[template, `Template: ${template}`] as const]),
           ...sendable.map(({ slug, name }) => [slug, `Template: ${name}`] as const),
         ]}

@@ -69,7 +69,7 @@ function TemplateEditor({ path, loaded }: { path: TemplatePath; loaded: Version 
 
 function Rest(props: { path: TemplatePath; writing: Writing; template: Version['template'] }) {
   const { path, writing, template } = props;
-  /** What is no part of its words holds at once. */
+  /** Other changes than of its words hold at once. */
   const change = async (body: TemplateChanges): Promise<Version> => {
     await writing.save();
     const if_match = writing.version.value?.etag ?? null;

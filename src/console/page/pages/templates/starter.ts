@@ -1,4 +1,4 @@
-/** What a new template says to begin with: readable in light and dark, on a desk and on a telephone. */
+/** The first text of a new template: readable in light and dark, on a desk and on a telephone. */
 
 const TEXT = `Hello {{ first_name }},
 

@@ -98,7 +98,7 @@ export function EnvFiles({ project }: { project: string }) {
   );
 }
 
-/** What is not in the file as one would think: named, never its value. */
+/** Names each value that is not in the file as one would think; never the value itself. */
 function notesOn({ shadowed, unquotable, undecryptable }: RevealedVault, target: Target): string[] {
   const prefixes = TARGETS.flatMap(([each, , prefix]) => (prefix && each !== target ? [prefix] : []));
   const own = TARGETS.find(([each]) => each === target)?.[2] ?? '';

@@ -1,4 +1,4 @@
-/** What a webhook was told in 30 days, each of which can be sent again. */
+/** Deliveries of a webhook in 30 days. Each can be sent again. */
 import type { WebhookDelivery } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';

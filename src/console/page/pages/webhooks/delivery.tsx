@@ -159,7 +159,7 @@ function Sent({ of: { body } }: { of: WebhookDeliveryDetails }) {
   );
 }
 
-/** What is longer than its place is scrolled by keys too. */
+/** A text in a box, which keys scroll too where it is longer. */
 function Text({ label, children }: { label: string; children: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls.

@@ -53,7 +53,7 @@ export function WebhookState({ of }: { of: Webhook }) {
   return of.disabled_reason ? <Status of="switched_off" tone="bad" /> : <Status of="off" />;
 }
 
-/** What switched it off, where nobody did. */
+/** The reason why it was switched off, where no person did it. */
 export const WHY_OFF = {
   gone: 'It was switched off because its receiver answered 410, gone.',
   failing: 'It was switched off because every try of three days failed.',

@@ -99,7 +99,7 @@ function Body({ kind, words, onChange }: EditorProps) {
   );
 }
 
-/** What Markdown makes, its placeholders as they are; nothing where it makes nothing. */
+/** The bodies that Markdown makes, with placeholders as they are; nothing where there is none. */
 async function bodiesOf(project: string, { body_markdown }: Words): Promise<Partial<Words>> {
   if (!body_markdown?.trim()) return {};
   const body = { body_markdown };

@@ -1,4 +1,4 @@
-/** How what a toolbar puts into a text is written, in each of its languages. */
+/** Writes what a toolbar puts into a text, in each of the languages. */
 
 export type Language = 'markdown' | 'html' | 'text';
 

@@ -2,7 +2,7 @@
 import type { DraftPreviewRequest } from '../../api.generated.ts';
 import { fieldsOf, type Words } from './words.ts';
 
-/** What a mail is besides its words. */
+/** The facts of a mail besides its words. */
 export interface MailKind {
   project: string;
   /** Null: of no list. */
@@ -13,7 +13,7 @@ export interface MailKind {
   values: Readonly<Record<string, unknown>>;
 }
 
-/** Whose values it is shown with. */
+/** The person whose values it is shown with. */
 export interface Reader {
   /** An id; null for a sample. */
   contact: string | null;
@@ -35,7 +35,7 @@ export function requestOf(words: Words, kind: MailKind, reader: Reader): DraftPr
   };
 }
 
-/** What a contact has itself is theirs. */
+/** Samples, but of the values that a contact has itself. */
 function samplesOf({ contact, samples }: Reader): Readonly<Record<string, unknown>> {
   const all = Object.entries({ ...SAMPLES, ...samples });
   return Object.fromEntries(contact === null ? all : all.filter(([name]) => !OF_CONTACTS.includes(name)));

@@ -15,7 +15,7 @@ const NOTHING: Words = {
   body_text: null,
   variables: [],
 };
-/** What a mail begins with. */
+/** The first text of a mail. */
 export const STARTER: Words = { ...NOTHING, ...starterOf('markdown', true) };
 
 /** Makes them of a template's, or of a letter to begin with, and returns their slug. Throws ApiError. */

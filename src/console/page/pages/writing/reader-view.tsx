@@ -1,4 +1,4 @@
-/** What a reader sees of a mail while it is written, with the values of whoever is chosen, and what is wrong with it. */
+/** Shows a mail as its reader sees it while it is written, with the values of whoever is chosen, and its faults. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api.ts';
 import { ErrorBox } from '../../components/error-box.tsx';

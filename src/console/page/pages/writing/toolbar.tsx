@@ -1,4 +1,4 @@
-/** What is put into a text by a click: emphasis, links, pictures, and the fields that are merged in. */
+/** Puts into a text by a click: emphasis, links, pictures and merge fields. */
 import { useState } from 'preact/hooks';
 import type { EditorHandle } from '../../components/code-editor.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -76,7 +76,7 @@ function Tool(props: { icon: IconName; title: string; act(): void; is_asking?: b
       aria-label={title}
       title={title}
       aria-haspopup={is_asking ? 'dialog' : undefined}
-      // What is selected in the text stays selected.
+      // The selection in the text stays.
       onMouseDown={(event) => event.preventDefault()}
       onClick={act}
     >

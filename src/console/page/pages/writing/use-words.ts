@@ -50,14 +50,14 @@ class Outdated extends Error {
   }
 }
 
-/** What is being written at a place, and whether it is saved. */
+/** A text that somebody writes at a place, and how far it is saved. */
 export class Writing {
   readonly words: Signal<Words>;
   readonly version: Signal<Version | null>;
   readonly standing = signal<Standing>({ is: 'saved' });
   /** Editors own their text: another text is another editor. */
   readonly turn = signal(0);
-  /** What is written is not what is sent. */
+  /** True where the text differs from what is sent. */
   readonly is_unpublished = computed(() => {
     const template = this.version.value?.template;
     const is_live = this.#place.is_live && template !== undefined;
@@ -279,7 +279,7 @@ interface Kept {
   words: Words;
 }
 
-/** What was kept, over what is there now: where that is as it was when it was written, or says the same already, nobody else wrote. */
+/** Puts the kept text over what is there now. Nobody else wrote where that is as it was then, or says the same already. */
 function begin(key: string, version: Version | null, there: Words): Kept {
   const kept = read(key);
   if (!kept) return { version, saved: there, words: there };

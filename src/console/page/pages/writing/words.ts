@@ -3,7 +3,7 @@ import type { Template, TemplateChanges, TemplateDraft } from '../../api.generat
 
 export interface Words {
   subject: string;
-  /** What inboxes show behind the subject; it stands with the broadcast or step. */
+  /** Text that inboxes show behind the subject; it stands with the broadcast or step. */
   preheader: string;
   body_markdown: string | null;
   body_html: string | null;
@@ -55,7 +55,7 @@ export function differences(one: Words, other: Words): (keyof Words)[] {
   );
 }
 
-/** What I changed of `base`, over what is there now. */
+/** Puts my changes of `base` over what is there now. */
 export function mergeWords(base: Words, mine: Words, theirs: Words): Words {
   const changed = new Set<string>(differences(mine, base));
   const entries = Object.entries(mine).filter(([name]) => changed.has(name));

@@ -24,7 +24,7 @@ interface WritingPageProps {
   back: { href: string; label: string };
   beside?: ComponentChildren;
   lead?: ComponentChildren;
-  /** Where it goes on from here, beside the acts that all have. */
+  /** Its own acts, beside those that all have. */
   actions?: (writing: Writing) => ComponentChildren;
   place: Place;
   /** Null where nothing is written yet. */
