@@ -268,7 +268,7 @@ function layoutValues({
     language: language ?? DEFAULT_LANGUAGE,
     postal_address,
     unsubscribe_url,
-    view: view_url === null ? null : { url: view_url, edge: '' },
+    view: view_url ? { url: view_url, edge: '' } : null,
   };
 }
 

@@ -1,13 +1,13 @@
 /** The page of a list's archive, and its feed. Pure functions. */
 import { toIso } from '../../platform/host/clock.ts';
 import { Html, html } from '../../platform/http/pages.ts';
-import type { Reader } from '../../platform/words/words.ts';
+import { DEFAULT_LANGUAGE, type Reader } from '../../platform/words/words.ts';
 import type { Issues, ListArchive } from './archive.ts';
 
 /** What the page shows below its heading. */
 export function archiveContent(
   { list, settings, url, sign_up_url }: ListArchive,
-  { issues, page, pages }: Issues,
+  { issues, page, has_more }: Issues,
   { words, language }: Reader,
 ): Html {
   const { archive, join } = words;
@@ -18,7 +18,7 @@ export function archiveContent(
   );
   const ways = [
     ...(page > 1 ? [html`<a rel="prev" href="?page=${page - 1}">${archive.newer}</a>`] : []),
-    ...(page < pages ? [html`<a rel="next" href="?page=${page + 1}">${archive.older}</a>`] : []),
+    ...(has_more ? [html`<a rel="next" href="?page=${page + 1}">${archive.older}</a>`] : []),
   ];
   const further = [
     ...(sign_up_url === null ? [] : [html`<a href="${sign_up_url}">${join.title({ list: list.name })}</a>`]),
@@ -44,7 +44,7 @@ const feedUrl = (archive_url: string): string => `${archive_url}/feed.xml`;
 const NO_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 /** The feed in Atom (RFC 4287). Ids tell the same broadcast at any address of ours. */
-export function feedText({ list, brand, url }: ListArchive, { issues }: Issues, language: string): string {
+export function feedText({ list, brand, url }: ListArchive, { issues }: Issues): string {
   const plain = (text: string): string => text.replaceAll(NO_XML, '');
   const entries = issues.map(
     (each) => html`<entry>
@@ -56,7 +56,7 @@ export function feedText({ list, brand, url }: ListArchive, { issues }: Issues, 
 ${each.summary === null ? '' : html`<summary>${plain(each.summary)}</summary>\n`}</entry>`,
   );
   return html`<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${language}">
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${list.language ?? DEFAULT_LANGUAGE}">
 <id>urn:ulid:${list.public_id}</id>
 <title>${plain(list.name)}</title>
 <updated>${toIso(issues[0]?.sent_at ?? list.created_at)}</updated>

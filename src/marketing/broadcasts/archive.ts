@@ -5,34 +5,16 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Problem } from '../campaign-readiness.ts';
 import { archiveUrl, type ListRow, type Lists, signUpUrl } from '../lists/service.ts';
 import type { Mailing, MailOwner, MarketingMail } from '../mails/service.ts';
-import { lackIf, type MarketingSettings, type Settings } from '../settings/service.ts';
-import { type Brand, brandOf } from '../subscriptions/service.ts';
+import { lackIf, type MarketingSettings } from '../settings/service.ts';
+import { brandOf } from '../subscriptions/service.ts';
 import type { BroadcastChanges } from './schemas.ts';
 import * as store from './store.ts';
 import type { BroadcastRow } from './tables.ts';
 
 /** Contract: broadcasts on a page, and in the feed. */
-const ISSUES_PER_PAGE = 20;
+const PER_PAGE = 20;
 
-/** The archive that a token opens. */
-export interface ListArchive {
-  list: ListRow;
-  owner: MailOwner;
-  brand: Brand;
-  settings: Pick<Settings, 'timezone'>;
-  url: string;
-  /** Null where nobody signs up by a page. */
-  sign_up_url: string | null;
-}
-
-/** A page of it, newest first. */
-export interface Issues {
-  issues: { id: string; url: string; title: string; summary: string | null; sent_at: number }[];
-  page: number;
-  pages: number;
-}
-
-export interface ArchiveDeps {
+interface ArchiveDeps {
   database: Pick<Database, 'read'>;
   lists: Pick<Lists, 'findByArchiveToken'>;
   marketing: Pick<MarketingSettings, 'settings'>;
@@ -40,12 +22,18 @@ export interface ArchiveDeps {
   link_domains: Pick<LinkDomains, 'baseOf'>;
   projectOf(id: number): (MailOwner & { status: 'active' | 'inactive' }) | null;
 }
+export type ListArchive = NonNullable<ReturnType<Archive['find']>>;
+/** Some of its broadcasts, newest first. */
+export type Issues = NonNullable<ReturnType<Archive['issues']>>;
 
 export class Archive {
   constructor(private readonly deps: ArchiveDeps) {}
 
-  /** Null where there is none (any more), and while its project is inactive. */
-  find(token: string): ListArchive | null {
+  /**
+   * The archive that a token opens; null where there is none (any more), and while its project is inactive. Without a page to sign up
+   * by, `sign_up_url` is null.
+   */
+  find(token: string) {
     const { lists, projectOf, marketing, link_domains } = this.deps;
     const list = lists.findByArchiveToken(token);
     const owner = list && projectOf(list.project_id);
@@ -58,19 +46,11 @@ export class Archive {
   }
 
   /** Null for a page that there is none of; the first is there in any case. */
-  issues({ list, url }: ListArchive, page = 1): Issues | null {
-    const { read } = this.deps.database;
-    const pages = Math.max(1, Math.ceil(store.countArchived(read, list.id) / ISSUES_PER_PAGE));
-    if (page > pages) return null;
-    const rows = store.listArchived(read, list.id, ISSUES_PER_PAGE, (page - 1) * ISSUES_PER_PAGE);
-    const issues = rows.map(({ public_id: id, title, summary, started_at }) => ({
-      id,
-      url: issueUrl(url, id),
-      title: title ?? '',
-      summary,
-      sent_at: started_at ?? 0,
-    }));
-    return { issues, page, pages };
+  issues({ list, url }: ListArchive, page = 1) {
+    const rows = store.listArchived(this.deps.database.read, list.id, PER_PAGE, (page - 1) * PER_PAGE);
+    if (rows.length === 0 && page > 1) return null;
+    const issues = rows.map((row) => ({ ...row, url: issueUrl(url, row.id) }));
+    return { issues, page, has_more: page * PER_PAGE < (rows[0]?.total ?? 0) };
   }
 
   /** The HTML of a broadcast for anybody; null for one that is not in it. Throws what `MailPages` does. */

@@ -23,21 +23,14 @@ export const deleteBroadcast = rawRun<[id: number]>('DELETE FROM broadcasts WHER
 
 const IN_ARCHIVE = "list_id = ? AND status = 'sent' AND in_archive = 1 AND title IS NOT NULL";
 
-export type ArchivedRow = Pick<BroadcastRow, 'public_id' | 'title' | 'summary' | 'started_at'>;
-
-/** Those of a list that anybody may read, newest first. */
-export const listArchived = rawAll<ArchivedRow, [list_id: number, limit: number, offset: number]>(
-  `SELECT public_id, title, summary, started_at FROM broadcasts INDEXED BY broadcasts_archived
-   WHERE ${IN_ARCHIVE} ORDER BY started_at DESC, id DESC LIMIT +? OFFSET +?`,
+/** Those of a list that anybody may read, newest first, each with how many there are. */
+export const listArchived = rawAll<
+  { id: string; title: string; summary: string | null; sent_at: number; total: number },
+  [list_id: number, limit: number, offset: number]
+>(
+  `SELECT public_id AS id, title, summary, started_at AS sent_at, count(*) OVER () AS total
+   FROM broadcasts INDEXED BY broadcasts_archived WHERE ${IN_ARCHIVE} ORDER BY started_at DESC, broadcasts.id DESC LIMIT +? OFFSET +?`,
 );
-
-const archived = rawGet<{ n: number }, [number]>(
-  `SELECT count(*) AS n FROM broadcasts INDEXED BY broadcasts_archived WHERE ${IN_ARCHIVE}`,
-);
-
-export function countArchived(read: Tx, list_id: number): number {
-  return archived(read, list_id)?.n ?? 0;
-}
 
 /** One of them. */
 export const findArchived = rawGet<BroadcastRow, [list_id: number, public_id: string]>(

@@ -25,7 +25,7 @@ export function registerListCommands(cli: Cli<MarketingServices>): void {
       (made, session) => {
         noteSecond(session, 'list', made.name);
         const next = `The list ${made.name} is made. Next: satchel import start ${made.id} people.csv`;
-        return [made.id, next, ...signUpOf(made), ...archiveOf(made)].join('\n');
+        return [made.id, next, ...pagesOf(made)].join('\n');
       },
     );
   all('list', 'lists of a project, newest first')
@@ -60,11 +60,8 @@ export function registerListCommands(cli: Cli<MarketingServices>): void {
       ({ services, project, trail, id, sent }) => services.lists.update(project.id, id, sent, trail),
       (changed, { fields }) => {
         const what = `The list ${changed.name} is changed: ${Object.keys(fields).join(', ')}.`;
-        return [
-          what,
-          ...(fields.sign_up_page === true ? signUpOf(changed) : []),
-          ...(fields.archive === true ? archiveOf(changed) : []),
-        ].join('\n');
+        const is_told = fields.sign_up_page === true || fields.archive === true;
+        return [what, ...(is_told ? pagesOf(changed) : [])].join('\n');
       },
     );
   one('archive', 'have a list take nobody any more; its contacts stay')
@@ -77,10 +74,11 @@ export function registerListCommands(cli: Cli<MarketingServices>): void {
     });
 }
 
-const signUpOf = ({ sign_up_url }: ListRecord): string[] =>
-  sign_up_url === null ? [] : [`People sign up at ${sign_up_url}`];
-const archiveOf = ({ archive_url }: ListRecord): string[] =>
-  archive_url === null ? [] : [`What is sent to all of it can be read at ${archive_url}`];
+/** Where it shows to anybody. */
+const pagesOf = ({ sign_up_url, archive_url }: ListRecord): string[] => [
+  ...(sign_up_url === null ? [] : [`People sign up at ${sign_up_url}`]),
+  ...(archive_url === null ? [] : [`What is sent to all of it can be read at ${archive_url}`]),
+];
 
 function present(list: ListRecord, asking: { asks_for_tracking: boolean }): string {
   const { token_hosts, status_counts, ...fields } = list;

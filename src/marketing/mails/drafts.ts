@@ -137,3 +137,6 @@ export const LACKS_OF_NOBODY: Task<ToShow, string[]> = {
 export const FILL_PAGE: Task<ToFill, string> = { name: 'marketing mail: fill page', run: fillPage };
 
 export const OUTLOOK: Task<ToShow, MailOutlook> = { name: 'marketing mail: outlook', run: outlookOf };
+
+/** All that is done beside the server. */
+export const MAIL_TASKS = [COMPOSE, LAY_OUT, SHOW, SHOW_DRAFT, OUTLOOK, LACKS_OF_NOBODY, FILL_PAGE];

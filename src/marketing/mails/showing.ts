@@ -1,7 +1,7 @@
 /** A mail as its reader sees it: links stand as they were written, and nothing is stored. Pure functions. */
 import { invalid } from '../../errors.ts';
 import { splitAtLinks } from '../../mail/templates/service.ts';
-import { Html, html } from '../../platform/http/pages.ts';
+import { Html, html, pageText } from '../../platform/http/pages.ts';
 import { fillParts, type MergeContact, type OwnLinks, type Values } from './merge-fields.ts';
 import { refusalOfMissing, refusalOfSize, refusalOfSubject, subjectOf, valuesOf } from './merging.ts';
 import { composeSource, type Part, partsOfPage, type Source, type SourceInput } from './source.ts';
@@ -90,19 +90,8 @@ export function fillPage({ content, values, max_body_bytes }: ToFill): string {
   const parts = splitAtLinks(fillParts(body_text, values)).map((part, index) =>
     index % 2 === 0 ? html`${part}` : html`<a href="${part}">${part}</a>`,
   );
-  return html`<!doctype html>
-<html>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${subjectOf(source, values)}</title>
-<style>:root{color-scheme:light dark}pre{max-width:40rem;margin:2rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif;white-space:pre-wrap;overflow-wrap:anywhere}</style>
-</head>
-<body>
-<pre dir="auto">${new Html(parts.map(({ text }) => text).join(''))}</pre>
-</body>
-</html>
-`.text;
+  const pre = html`<pre dir="auto">${new Html(parts.map(({ text }) => text).join(''))}</pre>`;
+  return pageText(subjectOf(source, values), pre);
 }
 
 /** Before it is built: a short template can repeat a long value. */

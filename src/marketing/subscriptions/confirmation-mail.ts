@@ -23,8 +23,8 @@ export interface LayoutOf {
   /** Null where its footer has none. */
   postal_address: string | null;
   unsubscribe_url: string | null;
-  /** Null where it has no link to itself in a browser. */
-  view_url: string | null;
+  /** Of a mail that has a link to itself in a browser. */
+  view_url?: string | null;
 }
 
 /** Puts bodies into the layout that newsletters have. */
@@ -59,12 +59,5 @@ export function dressOf(
   { list: { language }, owner, settings }: Pick<Confirmation, 'list' | 'owner' | 'settings'>,
 ): LayoutOf | null {
   if (/<(?:html|body)\b/i.test(mail.body_html ?? '')) return null;
-  return {
-    owner,
-    settings,
-    language,
-    postal_address: settings.postal_address,
-    unsubscribe_url: null,
-    view_url: null,
-  };
+  return { owner, settings, language, postal_address: settings.postal_address, unsubscribe_url: null };
 }

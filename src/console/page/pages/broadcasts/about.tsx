@@ -62,42 +62,39 @@ export function About(props: BroadcastPartProps) {
 
 /** Whether anybody may read it. It is the one thing that may be changed in any status. */
 function InArchive({ path, of, list, onChange }: BroadcastPartProps & { list: ContactList }) {
-  const put = (in_archive: boolean) => async (): Promise<void> => {
-    await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', {
-      path,
-      if_match: null,
-      body: { in_archive },
-    });
-    onChange();
-  };
-  const is_readable = of.in_archive && of.status === 'sent' && list.archive_url && !list.archived;
+  const put = (in_archive: boolean, done: string, label: string) => (
+    <ActionButton
+      act={async () => {
+        const change = { path, if_match: null, body: { in_archive } };
+        await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', change);
+        onChange();
+      }}
+      done={done}
+      is_small
+    >
+      {label}
+    </ActionButton>
+  );
+  const url = of.in_archive && of.status === 'sent' && list.archive_url && `${list.archive_url}/${of.id}`;
   return (
-    <Panel title="Archive" lead={LEADS[String(of.in_archive)]}>
-      {is_readable && (
-        <p>
-          <a href={`${list.archive_url}/${of.id}`} target="_blank" rel="noreferrer">
-            {`${list.archive_url}/${of.id}`}
-          </a>
-        </p>
-      )}
-      {of.in_archive && list.archive_url === null && <p>The list has none at present.</p>}
+    <Panel title="Archive" lead={LEADS[`${of.in_archive}`]}>
       <p>
-        {of.in_archive !== true && (
-          <ActionButton act={put(true)} done="It is for the archive" is_small>
-            Put it into the archive
-          </ActionButton>
-        )}{' '}
-        {of.in_archive !== false && (
-          <ActionButton act={put(false)} done="It is in no archive" is_small>
-            Keep it out
-          </ActionButton>
+        {url && (
+          <a href={url} target="_blank" rel="noreferrer">
+            {url}
+          </a>
         )}
+        {of.in_archive && !list.archive_url && 'The list has none at present.'}
+      </p>
+      <p>
+        {of.in_archive !== true && put(true, 'It is for the archive', 'Put it into the archive')}{' '}
+        {of.in_archive !== false && put(false, 'It is in no archive', 'Keep it out')}
       </p>
     </Panel>
   );
 }
 
-const LEADS: Readonly<Record<string, string>> = {
+const LEADS = {
   true: 'Anybody may read it in the archive of its list once it is sent.',
   false: 'Nobody reads it in the archive of its list.',
   null: 'It is for the archive if its list has one when sending begins, and it goes to all of the list.',

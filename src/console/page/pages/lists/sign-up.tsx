@@ -11,11 +11,7 @@ export function SignUp({ project, list }: { project: string; list: ContactList }
       <SignUpHere project={project} list={list} />
       {list.archive_url && !list.archived && (
         <Panel title="Archive" lead="Anybody may read there what was sent to all of the list.">
-          <p>
-            <a href={list.archive_url} target="_blank" rel="noreferrer">
-              {list.archive_url}
-            </a>
-          </p>
+          <Out url={list.archive_url} />
         </Panel>
       )}
     </>
@@ -37,15 +33,19 @@ function SignUpHere({ project, list }: { project: string; list: ContactList }) {
   );
 }
 
+const Out = ({ url }: { url: string }) => (
+  <p>
+    <a href={url} target="_blank" rel="noreferrer">
+      {url}
+    </a>
+  </p>
+);
+
 function SignUpPage({ url }: { url: string }) {
   const form = formOf(url);
   return (
     <Panel title="Sign-up page" lead="Anybody may sign up there, and confirms by a mail.">
-      <p>
-        <a href={url} target="_blank" rel="noreferrer">
-          {url}
-        </a>
-      </p>
+      <Out url={url} />
       <p class="field-label">
         A form for a page of your own <CopyButton text={form} label="Copy the form" />
       </p>
