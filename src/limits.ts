@@ -228,3 +228,6 @@ export const REFUSAL_WINDOW_MAILS = 100;
 /* --- Webhooks --------------------------------------------------------------------------------------------------- */
 /** Decision: a webhook that fails for so long is switched off; switched on, it drops what waited longer. */
 export const WEBHOOK_PATIENCE_MS = 3 * 86_400_000;
+
+/** Decision: so many days before a secret ends, doctor and Home remind of it. */
+export const SECRET_REMINDER_DAYS = 14;

@@ -97,6 +97,9 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
   word('vault', "credentials and configuration files of a project's services", async (cli) =>
     (await import('../secrets/vault/cli.ts')).registerVaultCommands(cli),
   ),
+  word('environment', 'environments of a vault, such as staging, beside production', async (cli) =>
+    (await import('../secrets/vault/environment-cli.ts')).registerEnvironmentCommands(cli),
+  ),
   word('domain', 'domains that mail goes out from, and the DNS records they need', async (cli) => {
     const domain = (await import('../mail/sending-domains/cli.ts')).registerDomainCommands(cli);
     (await import('../mail/domain-reports/cli.ts')).registerDomainReportCommand(domain);

@@ -3,9 +3,11 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCli } from '../../src/app/command-line.ts';
+import { requireVaultService } from '../../src/secrets/vault/registry.ts';
 import { type SequenceApp, startSequenceApp } from '../marketing/sequences/setup.ts';
 import { dataOf } from '../marketing/settings/setup.ts';
 import { standInProcess } from '../support/command.ts';
+import type { TestApp } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import { allVerbs, pathOf } from '../support/verbs.ts';
 import { startReceiver } from '../webhooks/setup.ts';
@@ -42,6 +44,11 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['vault env --project side --target server', 'vault.revealed'],
   ['vault run --project side -- true', 'vault.revealed'],
   ['vault delete captcha --project side --yes', 'vault.deleted'],
+  ['vault restore captcha VERSION --project side', 'vault.restored'],
+  ['vault purge captcha --project side --yes', 'vault.purged'],
+  ['environment add staging --project side', 'vault.environment_added'],
+  ['environment change staging --project side --inherits', 'vault.environment_changed'],
+  ['environment remove staging --project side --yes', 'vault.environment_removed'],
   ['email send --project shop --to ann@example.org --subject Hi --text Hi', 'email.accepted'],
   ['email export --project shop', 'emails.exported'],
   ['email bounce EMAIL', 'email.reported'],
@@ -130,7 +137,7 @@ const PUBLISHED = ['domain add', 'domain dkim rotate'];
 /** Those that change no row, or are about a data directory as a whole: a restore and its release tell what they hold. */
 const OTHERS = `
   audit list, token list, person list, project list, project show, project activity, project verify-links, key list, key why, key smtp, key origin list, origin list,
-  object list, object show, object get, vault services, vault show, domain list, domain verify, domain reports, mailbox list, mailbox show, mailbox test,
+  object list, object show, object get, vault services, vault show, vault history, vault diff, environment list, domain list, domain verify, domain reports, mailbox list, mailbox show, mailbox test,
   email why, email captured, email list, template list, template show, template pull, schedule list, schedule show, job list, job show,
   marketing show, list list, list show, segment list, segment show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
@@ -163,6 +170,7 @@ test('each verb that changes something leaves its event, as done by the shell us
   for (const [command, event, keep] of CHANGES) {
     const before = trail()[0]?.id ?? '';
     const { process, written } = standInProcess({ env });
+    if (command.includes(' VERSION ')) ids.VERSION = firstOfCaptcha(on.app);
     const args = command.split(' ').map((word) => ids[word] ?? word);
     const exit = await createCli({ ...process, runCommand: async () => 0 }).main(args);
     if (exit !== 0) throw new Error(`satchel ${command}: ${written.stderr}${written.stdout}`);
@@ -179,6 +187,13 @@ test('each verb that changes something leaves its event, as done by the shell us
     expect([command, told?.length]).toEqual([command, 1]);
   }
 }, 60_000);
+
+/** What the vault of `side` held first. */
+function firstOfCaptcha({ services }: TestApp): string {
+  const service = requireVaultService('captcha');
+  const held = services.vault_versions.list(services.projects.require('side'), { service }, {});
+  return held.data.at(-1)?.version ?? '';
+}
 
 /** What no verb makes, or not as it is needed here. */
 async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string>> {

@@ -39,6 +39,9 @@ beforeAll(async () => {
     ...{ name: 'ci', all_projects: false, projects: [project.slug], capabilities: [], expires_in_days: 1 },
   });
   await vault.set(actor, project, requireVaultService('stripe'), { secret_key: 's', webhook_secret: 'w' });
+  await vault.environments.add(actor, project, { name: 'staging' });
+  const staging = vault.environments.at(project, 'staging', null);
+  await vault.set(actor, staging, requireVaultService('stripe'), { secret_key: 's' });
   Object.assign(ids, {
     ...{ project: project.slug, key: String(key.id), token: String(record.id) },
     schedule: String(schedule.body.id),
@@ -51,6 +54,11 @@ test.each([
   ['key origin remove KEY ORIGIN', 'the origin https://b.example.com of the key page, which keeps 1 other'],
   ['origin remove GLOBAL', 'global origin https://b.example.com, which 1 restricted key may rely on'],
   ['vault delete stripe --project PROJECT', 'deletes 2 values and 0 files of stripe of the project one'],
+  ['vault purge stripe --project PROJECT', 'forgets 4 versions of stripe of one .production. for good'],
+  [
+    'environment remove staging --project PROJECT',
+    'removes the environment staging of one with 1 value and 0 files, and what they were before',
+  ],
   ['key delete KEY', 'deletes the key page .* for good, and with it 1 origin'],
   [
     'template delete report --project PROJECT',

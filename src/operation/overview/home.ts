@@ -1,5 +1,5 @@
 /** A home page's beginning: how today compares, shares of bounced and clicked mail, what to do. */
-import { ACTIVITY_DAYS } from '../../limits.ts';
+import { ACTIVITY_DAYS, SECRET_REMINDER_DAYS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, utcDay } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
@@ -97,6 +97,7 @@ const WAITING = [
   { of: 'paused_broadcast', kind: 'paused_broadcast', page: 'broadcasts?status=paused' },
   { of: 'failed_import', kind: 'failed_import', page: 'lists' },
   { of: 'disabled_webhook', kind: 'disabled_webhook', page: 'webhooks' },
+  { of: 'expiring_secret', kind: 'expiring_secret', page: 'vault' },
 ] as const satisfies { of: keyof store.WaitingCounts; kind: Todo['kind']; page: string }[];
 
 /** The question that a to-do list answers. */
@@ -105,6 +106,8 @@ export interface TodoAsked {
   /** Problems of the installation; 0 for who may not know of them. */
   findings: number;
   may_administer: boolean;
+  /** The environments of vaults that may be read: all, or JSON; null where none may be. */
+  vaults: 'all' | { environments: string } | null;
   /** True when mail of a project goes nowhere now. */
   isCaptured(project: { id: number; status: string }): boolean;
 }
@@ -116,10 +119,18 @@ export interface TodoAsked {
 export function listTodo(
   read: Tx,
   scope: string | null,
-  { now_ms, findings, may_administer, isCaptured }: TodoAsked,
+  { now_ms, findings, may_administer, vaults, isCaptured }: TodoAsked,
 ): Todo[] {
   const week_ago = now_ms - WEEK * DAY_MS;
-  const waiting = store.listWaiting(read, scope, now_ms - DAY_MS, firstIdOf(week_ago), week_ago);
+  const waiting = store.listWaiting(
+    read,
+    scope,
+    now_ms - DAY_MS,
+    firstIdOf(week_ago),
+    week_ago,
+    vaults && now_ms + SECRET_REMINDER_DAYS * DAY_MS,
+    vaults === 'all' ? null : (vaults?.environments ?? null),
+  );
   const pageOf = (slug: string, page: string): string => `/console/projects/${slug}/${page}`;
   const of_projects = waiting.flatMap(({ slug, ...counts }) =>
     WAITING.filter(({ of }) => counts[of] > 0).map(

@@ -50,6 +50,7 @@ const home = {
           'paused_broadcast',
           'failed_import',
           'disabled_webhook',
+          'expiring_secret',
           'captured_mail',
           'finding',
         ]),

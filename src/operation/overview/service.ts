@@ -122,6 +122,7 @@ export class Overviews {
     return {
       now_ms: clock.now(),
       may_administer: caller?.capabilities.has(ADMINISTER) ?? true,
+      vaults: vaultsOf(caller),
       isCaptured: (project) => projects.fateOfMail(project) === 'captured',
     };
   }
@@ -173,6 +174,12 @@ export class Overviews {
     );
     return { disk_bytes: blocks * bsize, free_disk_bytes: bavail * bsize, database_bytes, version: VERSION };
   }
+}
+
+/** Which environments of vaults a caller may read; null is the shell. */
+function vaultsOf(caller: ManagementCaller | null): TodoAsked['vaults'] {
+  if (caller && !caller.capabilities.has('can_read_vault')) return null;
+  return caller?.environments ? { environments: JSON.stringify(caller.environments) } : 'all';
 }
 
 function mailDayOf({ date, sent, bounced, complained, failed }: DayNumbers & { date: string }): MailDay {

@@ -77,6 +77,7 @@ export interface WaitingCounts {
   paused_broadcast: number;
   failed_import: number;
   disabled_webhook: number;
+  expiring_secret: number;
   captured_mail: number;
 }
 
@@ -96,7 +97,14 @@ const pausedIn = (table: 'sequences' | 'broadcasts'): string =>
 /** The projects in which anything waits, with how much: some seeks of an index each, whatever is stored. */
 export const listWaiting = rawAll<
   Waiting,
-  [scope: string | null, failed_since: number, import_since: string, captured_since: number]
+  [
+    scope: string | null,
+    failed_since: number,
+    import_since: string,
+    captured_since: number,
+    secrets_before: number | null,
+    environments: string | null,
+  ]
 >(
   `SELECT * FROM (SELECT id, slug, status, ${mailsThat('failed')} AS failed_mail, ${mailsThat('unknown')} AS unknown_mail,
      ${pausedIn('sequences')} AS paused_sequence, ${pausedIn('broadcasts')} AS paused_broadcast,
@@ -104,11 +112,14 @@ export const listWaiting = rawAll<
        WHERE project_id = projects.id AND id >= ?3 AND status = 'failed') AS failed_import,
      (SELECT count(*) FROM webhooks INDEXED BY webhooks_disabled
        WHERE project_id = projects.id AND disabled_reason IS NOT NULL) AS disabled_webhook,
+     (SELECT count(*) FROM vault_values INDEXED BY vault_values_expiring WHERE project_id = projects.id AND expires_at < ?5
+       AND (?6 IS NULL OR environment IN (SELECT value FROM json_each(?6)))) AS expiring_secret,
      (SELECT count(*) FROM (SELECT 1 FROM emails INDEXED BY emails_captured_of_project
        WHERE project_id = projects.id AND is_captured = 1 AND is_test = 0 AND sent_at >= +?4
        LIMIT ${TODO_COUNT_MAX})) AS captured_mail
    FROM projects WHERE status <> 'arriving' AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1))) ORDER BY slug)
-   WHERE failed_mail + unknown_mail + paused_sequence + paused_broadcast + failed_import + disabled_webhook + captured_mail > 0
+   WHERE failed_mail + unknown_mail + paused_sequence + paused_broadcast + failed_import + disabled_webhook + expiring_secret
+     + captured_mail > 0
    LIMIT ${TODO_MAX}`,
 );
 

@@ -1,14 +1,13 @@
 /** `satchel vault`: looking at a project's vault and changing it. `reveal-cli.ts` lets secrets out. */
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { readSecretBytes } from '../../platform/cli/input.ts';
-import { collect, listOption } from '../../platform/cli/options.ts';
+import { collect, listOption, type Options, textOptions } from '../../platform/cli/options.ts';
 import { formatTable, type Table } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import { counted } from '../../platform/words/phrases.ts';
+import { countedOf, registerDiff, type Services, vaultOf, vaultVerb } from './environment-cli.ts';
 import { registerImport } from './import-cli.ts';
 import {
   freeFormField,
@@ -18,45 +17,41 @@ import {
   type VaultService,
 } from './registry.ts';
 import { registerReveals, warn } from './reveal-cli.ts';
-import type { RemovedService, ServiceMetadata } from './schemas.ts';
-import type { Vault } from './service.ts';
-
-interface Services {
-  vault: Vault;
-  projects: Projects;
-}
+import type { ServiceMetadata } from './schemas.ts';
+import { PRODUCTION } from './stored-fields.ts';
+import { registerVersions } from './version-cli.ts';
 
 const MASK = '********';
 
-/** Registers `satchel vault services | show | set | import | reveal | env | run | delete`. */
+/** Registers `satchel vault services | show | set | import | reveal | env | run | delete | history | restore | purge | diff`. */
 export function registerVaultCommands(cli: Cli<Services>): void {
   const noun = cli.noun('vault');
   noun
     .verb('services', 'every service a vault knows, with its fields')
     .example('satchel vault services')
     .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
-  noun
-    .verb('show [service]', 'what is stored; secrets are masked')
-    .ofProject()
+  vaultVerb(noun, 'show [service]', 'what is stored; secrets are masked')
     .example('satchel vault show --project shop', 'satchel vault show --project shop env')
-    .does(({ services, project }, _options, name?: string) => {
+    .does((session, options, name?: string) => {
+      const { vault } = session.services;
+      const at = vaultOf(session, options);
       if (name === undefined) {
-        const all = services.vault.describe(project);
+        const all = vault.describe(at);
         return { json: all, text: metadataTable(all) };
       }
-      const metadata = services.vault.describeService(project, requireVaultService(name));
+      const metadata = vault.describeService(at, requireVaultService(name));
       return { json: metadata, text: metadataTable([metadata]) };
     });
   registerChanges(cli, noun);
   registerImport(cli, noun);
   registerDelete(noun);
   registerReveals(cli, noun);
+  registerVersions(noun);
+  registerDiff(noun);
 }
 
 function registerChanges(cli: Cli<Services>, noun: Noun<Services>): void {
-  noun
-    .verb('set <service>', 'store fields of a service; those not named stay as they are')
-    .ofProject()
+  vaultVerb(noun, 'set <service>', 'store fields of a service; those not named stay as they are')
     .argument(
       '[field=value...]',
       'a secret is best given as field=-, field=@file or field=env:NAME',
@@ -64,20 +59,28 @@ function registerChanges(cli: Cli<Services>, noun: Noun<Services>): void {
     )
     .option('--unset <field>', 'remove a field; may be repeated', collect)
     .option('--plain <names>', 'of env: which names are no secrets; without it each keeps its kind', collect)
+    .option('--expires <date>', 'when the values named end, of which doctor and Home remind; or never')
+    .option('--note <text>', 'what all who read the vault see of the fields named; empty for none')
     .example(
       'satchel vault set --project shop captcha site_key=0x4AAA secret_key=-',
       'satchel vault set --project shop firebase service_account=@service-account.json',
       'satchel vault set --project shop stripe secret_key=env:STRIPE_SECRET_KEY',
       'satchel vault set --project shop env SESSION_KEY=- TLS_CERT=@cert.pem',
       'satchel vault set --project shop env NEXT_PUBLIC_THEME=dark --plain NEXT_PUBLIC_THEME',
+      "satchel vault set --project shop stripe secret_key --expires 2031-03-01 --note 'Ann renews it'",
     )
     .remark(`The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
 with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of one line that - or @file
-gives is taken for the editor's and left out; that of several lines stays.`)
-    .does(async ({ services, project, actor }, options, name, ...pairs) => {
+gives is taken for the editor's and left out; that of several lines stays. With --expires or --note a field without = keeps its
+value; another value ends the old --expires, and keeps the note.`)
+    .does(async (session, options, name, ...words) => {
+      const { services, actor } = session;
+      const at = vaultOf(session, options);
       const service = requireVaultService(name);
       const removed = listOption(options, 'unset');
-      if (pairs.length + removed.length === 0) {
+      const about = readAboutOptions(options, words);
+      const pairs = words.filter((word) => word.includes('='));
+      if (words.length + removed.length === 0) {
         throw new UsageError('Name what to store as field=value, or what to remove with --unset.');
       }
       if (!service.free_form && pairs.some((pair) => !/^[a-z0-9_]+=/.test(pair)))
@@ -85,7 +88,7 @@ gives is taken for the editor's and left out; that of several lines stays.`)
       if (pairs.filter((pair) => /^\w+=-$/.test(pair)).length > 1)
         throw new UsageError('Standard input can be the value of one field only.');
       const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
-      const known_plain = plain ?? Object.keys(services.vault.describeService(project, service).values);
+      const known_plain = plain ?? Object.keys(services.vault.describeService(at, service).values);
       const values = new Map<string, unknown>(removed.map((field) => [field, null]));
       for (const pair of pairs) {
         const name = pair.slice(0, pair.indexOf('='));
@@ -94,40 +97,52 @@ gives is taken for the editor's and left out; that of several lines stays.`)
           : service.fields.find((each) => each.field === name);
         values.set(name, await readValue(cli, { service, name, field }, pair.slice(name.length + 1)));
       }
-      const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), {
-        plain,
-      });
-      if (service.service === 'captcha')
+      const sent = Object.fromEntries(values);
+      const metadata = await services.vault.set(actor, at, service, sent, { plain, about });
+      if (service.service === 'captcha' && at.environment === PRODUCTION)
         warn(
           cli,
-          services.vault.warnings([project]).map(({ message }) => message),
+          services.vault.warnings([at]).map(({ message }) => message),
         );
       return { json: metadata, text: metadataTable([metadata]) };
     });
 }
 
 function registerDelete(noun: Noun<Services>): void {
-  noun
-    .verb('delete <service>', 'delete everything stored of a service')
-    .ofProject()
+  vaultVerb(noun, 'delete <service>', 'delete everything stored of a service')
     .example('satchel vault delete --project shop stripe --yes')
-    .removes(async ({ services, project, consent, actor }, _options, name) => {
-      const service = requireVaultService(name);
-      const stored = countedOf(services.vault.count(project, service));
-      consent(`deletes ${stored} of ${service.service} of the project ${project.slug} for good`);
-      const removed = await services.vault.remove(actor, project, service);
+    .removes(async (session, options, name) => {
+      const { services, project, consent, actor } = session;
+      const [at, service] = [vaultOf(session, options), requireVaultService(name)];
+      const stored = countedOf(services.vault.count(at, service));
+      const of = `${service.service} of the project ${project.slug}`;
+      const which = at.environment === PRODUCTION ? of : `${of} (${at.environment})`;
+      consent(`deletes ${stored} of ${which}; vault history keeps them for 180 days, until vault purge`);
+      const removed = await services.vault.remove(actor, at, service);
       return { json: removed, text: `Deleted of ${service.service}: ${countedOf(removed.cascade)}.` };
     });
 }
 
-function countedOf({ vault_credentials, vault_files }: RemovedService['cascade']): string {
-  return `${counted(vault_credentials, 'value')} and ${counted(vault_files, 'file')}`;
-}
-
-/** Commander's parser of `field=value`. Wrong usage is told without what was given: it may be the secret. */
+/** Commander's parser of `field=value` and `field`. Wrong usage is told without what was given: it may be the secret. */
 function readPair(value: string, previous: string[] | undefined): string[] {
-  if (!/^\w+=/.test(value)) throw new UsageError('What to store must have the form field=value.');
+  if (!/^\w+(=|$)/.test(value)) throw new UsageError(NO_PAIR);
   return [...(previous ?? []), value];
+}
+const NO_PAIR = 'What to store must have the form field=value.';
+
+/** What --expires and --note say of the fields named. Wrong usage for a field without a value where neither is given. */
+function readAboutOptions(options: Options, words: readonly string[]): Record<string, object> | undefined {
+  const { expires, note } = textOptions(options, 'expires', 'note');
+  if (expires === undefined && note === undefined) {
+    if (words.some((word) => !word.includes('='))) throw new UsageError(NO_PAIR);
+    return undefined;
+  }
+  if (words.length === 0) throw new UsageError('Name the fields that --expires and --note are about.');
+  const said = {
+    ...(expires === undefined ? {} : { expires_at: expires === 'never' ? null : expires }),
+    ...(note === undefined ? {} : { note }),
+  };
+  return Object.fromEntries(words.map((word) => [word.split('=', 1)[0] ?? word, said]));
 }
 
 /** The value that an argument stands for. Only secrets draw a warning when they are given as they are. */
@@ -175,12 +190,14 @@ function kindOf({ file, secret, client_safe }: VaultField): string {
 }
 
 function metadataTable(services: readonly ServiceMetadata[]): Table {
-  const rows = services.flatMap(({ service, values, present, updated_at }) =>
+  const rows = services.flatMap(({ service, values, present, inherited, about, updated_at }) =>
     Object.entries(present)
       .filter(([, is_present]) => is_present)
       .map(([field]) => {
         const value = Object.hasOwn(values, field) ? (values[field] ?? 'does not decrypt') : MASK;
-        return { service, field, value, updated: updated_at };
+        const { expires_at = null, note = null } = about[field] ?? {};
+        const from = inherited.includes(field) ? 'production' : null;
+        return { service, field, value, from, expires: expires_at, note, updated: updated_at };
       }),
   );
   return formatTable(rows, 'Nothing is stored.', { keep: 3 });

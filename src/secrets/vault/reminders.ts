@@ -1,5 +1,6 @@
 /** What is said about a stored value: when it ends, and a note; and who is reminded of that. */
 import { type FieldErrors, invalid } from '../../errors.ts';
+import { SECRET_REMINDER_DAYS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { about, type Finding, problem, warning } from '../../platform/host/health-check.ts';
@@ -10,8 +11,7 @@ import { MAX_NOTE_CHARS } from './schemas.ts';
 import * as store from './store.ts';
 import { ofOwner, PRODUCTION, type VaultOwner } from './stored-fields.ts';
 
-/** Decision: so long before its end a value is told of, and is a problem. */
-const WARN_MS = 14 * DAY_MS;
+/** Decision: from so long before its end on a value is a problem. */
 const PROBLEM_MS = 3 * DAY_MS;
 
 /** What is left out stays as it is. */
@@ -88,9 +88,6 @@ export function putAbout(
   }
 }
 
-/** Before which moment a value must end for somebody to be reminded of it. */
-export const remindBefore = (now_ms: number): number => now_ms + WARN_MS;
-
 /** What doctor says of values that end soon, or have. */
 export function checkReminders(
   { database, clock }: { database: Database; clock: Clock },
@@ -98,7 +95,7 @@ export function checkReminders(
 ): Finding[] {
   const now_ms = clock.now();
   return projects.flatMap(({ id, slug }) =>
-    store.listExpiring(database.read, id, remindBefore(now_ms)).map((row) => {
+    store.listExpiring(database.read, id, now_ms + SECRET_REMINDER_DAYS * DAY_MS).map((row) => {
       const { environment, service, field, expires_at } = row;
       const ends_at = expires_at ?? 0;
       const of = environment === PRODUCTION ? '' : ` (${environment})`;

@@ -1,19 +1,13 @@
 /** The verbs of `satchel vault` that let secrets out, each on record before it does: reveal, env and run. */
 import { Option } from 'commander';
-import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatTable, type Table } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
+import { type Services, vaultOf, vaultVerb } from './environment-cli.ts';
 import { requireVaultService } from './registry.ts';
 import type { RevealedVault } from './schemas.ts';
-import type { Vault } from './service.ts';
-
-interface Services {
-  vault: Vault;
-  projects: Projects;
-}
 
 const BLOCK_TARGETS = [...ENV_TARGETS, 'shell'] as const;
 
@@ -24,22 +18,19 @@ export function registerReveals(cli: Cli<Services>, noun: Noun<Services>): void 
 }
 
 function registerReveal(cli: Cli<Services>, noun: Noun<Services>): void {
-  noun
-    .verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
-    .ofProject()
+  vaultVerb(noun, 'reveal [service]', 'print what is stored in clear text; the audit trail records it')
     .example('satchel vault reveal --project shop stripe')
-    .does(async ({ services, project, actor }, _options, name?: string) => {
+    .does(async (session, options, name?: string) => {
       const scope = name === undefined ? {} : { service: requireVaultService(name) };
-      const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
+      const at = vaultOf(session, options);
+      const revealed = await session.services.vault.reveal(session.actor, at, { how: 'reveal', ...scope });
       warnOfUndecryptable(cli, revealed.undecryptable);
       return { json: revealed, text: revealedTable(revealed) };
     });
 }
 
 function registerEnv(cli: Cli<Services>, noun: Noun<Services>): void {
-  noun
-    .verb('env', 'print a .env file with real values; the audit trail records it')
-    .ofProject()
+  vaultVerb(noun, 'env', 'print a .env file with real values; the audit trail records it')
     .addOption(
       new Option('--target <target>', 'for whom: client targets hold client-safe fields only')
         .choices(BLOCK_TARGETS)
@@ -47,15 +38,17 @@ function registerEnv(cli: Cli<Services>, noun: Noun<Services>): void {
     )
     .example(
       'satchel vault env --project shop --target server > .env',
+      'satchel vault env --project shop --environment staging --target server > .env',
       'satchel vault env --project shop --target vite > .env.production',
       'eval "$(satchel vault env --project shop --target shell)"',
     )
     .remark(`Each file is quoted for one loader, and only that one reads every value back as it is stored: server for dotenv, nextjs
 for @next/env, vite for Vite's loadEnv, expo for @expo/env, shell for sh. Only shell is safe to source. What the loader
 can't carry is named on stderr, and left out.`)
-    .does(async ({ services, project, actor }, options) => {
+    .does(async (session, options) => {
+      const { services, actor } = session;
       const target = BLOCK_TARGETS.find((each) => each === options.target) ?? 'server';
-      const { text, ...rest } = await services.vault.revealBlock(actor, project, target);
+      const { text, ...rest } = await services.vault.revealBlock(actor, vaultOf(session, options), target);
       warnOfUndecryptable(cli, rest.undecryptable);
       noteShadowed(cli, rest.shadowed);
       warn(
@@ -68,11 +61,14 @@ can't carry is named on stderr, and left out.`)
 }
 
 function registerRun(cli: Cli<Services>, noun: Noun<Services>): void {
-  noun
-    .verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
-    .ofProject()
+  vaultVerb(
+    noun,
+    'run <command...>',
+    'run a command with the server block in its environment; ends with its status',
+  )
     .example(
       'satchel vault run --project shop -- npm start',
+      'satchel vault run --project shop --environment staging -- npm start',
       `satchel vault run --project shop -- sh -c 'psql "$DATABASE_URL"'`,
     )
     .remark(`The command gets every value as it is stored; nothing is quoted or expanded. As in a shell, 127 says that there is no
@@ -85,7 +81,8 @@ such command, and 126 that it can't be run.`)
           throw new UsageError('What is printed is what the command prints: leave --json out.');
         }
         command = words;
-        const revealed = await services.vault.revealVariables(actor, projectOf(services, options));
+        const at = vaultOf({ services, project: projectOf(services, options) }, options);
+        const revealed = await services.vault.revealVariables(actor, at);
         warnOfUndecryptable(cli, revealed.undecryptable);
         noteShadowed(cli, revealed.shadowed);
         variables = revealed.variables;

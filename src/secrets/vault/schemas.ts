@@ -220,6 +220,7 @@ export const vaultVersion = named(
   'VaultVersion',
   t.Object({
     version: t.String(),
+    service: t.String(),
     field: t.String(),
     kind: oneOf(VERSION_KINDS),
     is_current: t.Boolean({ description: 'Whether it is the newest of its field.' }),

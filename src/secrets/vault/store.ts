@@ -1,6 +1,6 @@
 /** The SQL of the vault. Values go in and out sealed. */
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawCount, rawGet, rawHas, rawRun } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawHas, rawRun } from '../../platform/database/raw-sql.ts';
 import {
   type EnvironmentRow,
   type VaultValueRow,
@@ -177,7 +177,3 @@ export function countForCascade(
 ): { vault_credentials: number; vault_files: number; vault_reveals: number } {
   return countsForCascade(tx, project_id) ?? { vault_credentials: 0, vault_files: 0, vault_reveals: 0 };
 }
-
-export const countReminders = rawCount<[project_id: number, before_ms: number]>(
-  'SELECT count(*) FROM vault_values WHERE project_id = ? AND expires_at < ?',
-);

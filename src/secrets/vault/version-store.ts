@@ -25,10 +25,10 @@ export const dropOldest = rawRun<[Place & { keep: number }]>(
      AND sealed IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET +:keep - 1)`,
 );
 
-/** Of whom a page of versions is: a service, or one field of it. */
-export type Past = Of & { service: string; field: string | null };
-const OF_PAST = `WHERE project_id = :project_id AND environment = :environment AND service = :service
-     AND (:field IS NULL OR field = :field)`;
+/** Of whom a page of versions is: all services, one, or one field of it. */
+export type Past = Of & { service: string | null; field: string | null };
+const OF_PAST = `WHERE project_id = :project_id AND environment = :environment
+     AND (:service IS NULL OR service = :service) AND (:field IS NULL OR field = :field)`;
 
 /** `is_current`: 1 of the newest of its field. */
 export type VersionRow = VaultVersionRow & { is_current: number };

@@ -8,7 +8,7 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { settleKinds } from './changes.ts';
 import { requirePresent } from './environments.ts';
-import { requireVaultField, type VaultField, type VaultService } from './registry.ts';
+import { requireVaultField, type VaultService } from './registry.ts';
 import type { RevealedVersion, ServiceMetadata, VaultVersion } from './schemas.ts';
 import { UNDECRYPTABLE, type Vault } from './service.ts';
 import * as store from './store.ts';
@@ -19,9 +19,9 @@ import { auditVault, putFields, recordReveal } from './writing.ts';
 /** Decision: how long a value is kept once it was replaced or removed. */
 const RETENTION_MS = 180 * DAY_MS;
 
-/** Of which service, and of which of its fields where one is meant. */
+/** Of which service, and which of its fields; of all, where none is named. */
 interface Past {
-  service: VaultService;
+  service?: VaultService | undefined;
   field?: string | undefined;
 }
 
@@ -108,7 +108,7 @@ export class VaultVersions {
     return versions.countPast(this.deps.database.read, pastOf(owner, past));
   }
 
-  /** Forgets all but what is stored now, of a service or one field of it. */
+  /** Forgets all but what is stored now, of all services, of one, or of one field of it. */
   purge(actor: Actor, owner: VaultOwner, past: Past): Promise<{ deleted: number }> {
     const of = pastOf(owner, past);
     return this.deps.database.write((tx) => {
@@ -154,13 +154,14 @@ export class VaultVersions {
 }
 
 function pastOf(owner: VaultOwner, { service, field }: Past): versions.Past {
-  const known: VaultField | null = field === undefined ? null : requireVaultField(service, field);
-  return { ...ofOwner(owner), service: service.service, field: known?.field ?? null };
+  const known = service && field !== undefined ? requireVaultField(service, field).field : null;
+  return { ...ofOwner(owner), service: service?.service ?? null, field: known };
 }
 
 function present(row: versions.VersionRow): VaultVersion {
   return {
     version: row.id,
+    service: row.service,
     field: row.field,
     kind: row.kind,
     is_current: Boolean(row.is_current),

@@ -88,6 +88,26 @@ test('what waits is told of the projects of the caller, and not once it is old o
   expect([(await overview(stage.scoped)).todo, (await overview()).todo]).toEqual([mine, [...mine, ...other]]);
 });
 
+test('secrets that end within 14 days are told to who may read that vault', async () => {
+  const now = stage.app.clock.now();
+  const end = (environment: string, field: string, at: number | null) =>
+    write(sql`INSERT INTO vault_values (project_id, environment, service, field, sealed, created_at, updated_at, expires_at)
+      VALUES (${stage.mine.id}, ${environment}, 'env', ${field}, 's', 0, 0, ${at})`);
+  await end('production', 'A', now + 13 * DAY_MS);
+  await end('production', 'B', now + 15 * DAY_MS);
+  await end('production', 'C', null);
+  await end('staging', 'A', now - DAY_MS);
+  const told = (count: number) => [{ kind: 'expiring_secret', count, where: '/console/projects/mine/vault' }];
+  const reader = await stage.makeToken({ capabilities: ['can_read_vault'] });
+  const { token: bound } = await stage.app.services.tokens.create(actor, {
+    ...{ name: 'b', all_projects: true, projects: [], capabilities: ['can_read_vault'] },
+    environments: ['staging'],
+  });
+  const elsewhere = await stage.makeToken({ capabilities: ['can_read_vault'], projects: ['other'] });
+  expect([(await overview()).todo, (await overview(elsewhere)).todo]).toEqual([[], []]);
+  expect([(await overview(reader)).todo, (await overview(bound)).todo]).toEqual([told(2), told(1)]);
+});
+
 test('findings are told to administrators alone', async () => {
   const { doctor } = stage.app.services;
   const finding = { check: 'c', message: 'm', remedy: null };

@@ -382,7 +382,7 @@ test('delete says in numbers what would go, does nothing without --yes, and then
   const refused = await vault('delete', ['stripe']);
   expect([refused.exit, refused.stdout]).toEqual([1, '']);
   expect(refused.stderr).toBe(
-    'satchel: This deletes 2 values and 0 files of stripe of the project shop for good. Add --yes to do it.\n',
+    'satchel: This deletes 2 values and 0 files of stripe of the project shop; vault history keeps them for 180 days, until vault purge. Add --yes to do it.\n',
   );
   expect((await vault('show', [])).stdout).toContain('stripe');
   expect(documentOf(await vault('delete', ['stripe', '--yes', '--json']))).toEqual({

@@ -62,6 +62,7 @@ describe('a change', () => {
       expect.objectContaining({ kind: 'set', is_current: false }),
       {
         version: expect.stringMatching(/^[0-9A-Z]{26}$/),
+        service: 'stripe',
         field: 'secret_key',
         kind: 'set',
         is_current: false,

@@ -11,6 +11,7 @@ const WORDS: Readonly<Record<Todo['kind'], [noun: string, rest: string]>> = {
   paused_sequence: ['sequence', 'paused by itself'],
   paused_broadcast: ['broadcast', 'paused by itself'],
   failed_import: ['import', 'failed this week'],
+  expiring_secret: ['secret', 'ending soon, or past its end'],
   disabled_webhook: ['webhook', 'switched off after failing for days'],
   finding: ['finding', 'about this Satchel'],
   captured_mail: ['mail', 'kept here this week, and sent to nobody'],
