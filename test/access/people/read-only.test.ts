@@ -65,6 +65,7 @@ describe('what they may ask', () => {
       'POST /projects/:project/email-templates/:slug/preview',
       'POST /projects/:project/email-templates/preview',
       'POST /projects/:project/vault/:service/reveal',
+      'POST /projects/:project/vault/:service/versions/:version/reveal',
       'POST /projects/:project/vault/reveal',
     ]);
   });
