@@ -12,6 +12,7 @@ import {
   ENCODED_WORD_CHARS,
   lazyFile,
   partTypeOf,
+  readChunks,
   toAddress,
   toCrlf,
 } from '../../platform/mail/message.ts';
@@ -68,7 +69,7 @@ async function compose(outgoing: Outgoing, { now_ms, objects }: Piece, blobs: Bl
   const domain = from.address.slice(from.address.lastIndexOf('@'));
   const message_id = outgoing.message_id ?? `<${id.toLowerCase()}${domain}>`;
   const root = mimeOf(outgoing, { message_id, now_ms, objects: objects ?? {} });
-  const written = await write(id, outgoing.files.length > 0 ? chunksOf(root) : [buildTexts(root)], blobs);
+  const written = await write(id, outgoing.files.length > 0 ? readChunks(root) : [buildTexts(root)], blobs);
   const recipients = distinctParties([...to, ...cc, ...bcc]);
   return { ...written, id, message_id, recipients, from, reply_to, subject, scheduled_at, parties, extra };
 }
@@ -131,10 +132,6 @@ function fieldOf({ address, name }: Party): string {
   if (name === null) return address;
   const is_plain = /^[\x20-\x7e]*$/.test(name) && !name.includes('=?');
   return `${is_plain ? `"${name.replace(/["\\]/g, '\\$&')}"` : encode(name)} <${address}>`;
-}
-
-async function* chunksOf(root: MimeNode): AsyncIterable<Buffer> {
-  for await (const chunk of root.createReadStream()) if (Buffer.isBuffer(chunk)) yield chunk;
 }
 
 function attachmentOf(file: OutgoingFile, objects: Record<string, StoredFile>) {

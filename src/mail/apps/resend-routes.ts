@@ -156,7 +156,8 @@ async function shownEmail({ apps, emails }: Pick<Needs, 'apps' | 'emails'>, proj
     object: 'email',
     id: email.id,
     from: from_name === null ? from_email : `${from_name} <${from_email}>`,
-    to: to ?? [email.to],
+    // Empty once its recipient was forgotten.
+    to: to ?? [email.to].filter(Boolean),
     cc: cc ?? email.cc,
     bcc: bcc ?? email.bcc,
     reply_to: reply_to ?? (email.reply_to === null ? [] : [email.reply_to]),

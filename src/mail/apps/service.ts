@@ -23,7 +23,7 @@ import {
   type NewEmail,
   notScheduled,
 } from '../emails/service.ts';
-import { type MessageStore, messageFile, requireSender } from '../whole-messages.ts';
+import { type MessageStore, messageFile, requireSender, wholeMail } from '../whole-messages.ts';
 import type { Made, Piece } from './composing.ts';
 import { INVALID_ATTACHMENT } from './reading.ts';
 import type { Composed, StoredFile } from './schemas.ts';
@@ -295,28 +295,13 @@ function idsOf(value: unknown): string[] {
 
 /** The mails that a message makes, one for each recipient. */
 function mailsOf(
-  { id, message_id, recipients, from, reply_to, subject, scheduled_at }: Composed,
+  message: Composed,
   { source, caller }: { source: AppSource; caller: KeyCaller },
 ): NewEmail[] {
-  return recipients.map((to) => ({
-    project_id: caller.project_id,
-    api_key_id: caller.key_id,
-    is_test: caller.is_test,
-    source,
-    to: to.address,
-    to_name: to.name,
-    cc: [],
-    bcc: [],
-    reply_to: reply_to[0]?.address ?? null,
-    from_name: from.name,
-    subject,
-    content: { whole: { object_id: id, message_id } },
-    template: null,
-    domain: null,
-    from: from.address,
-    attachments: [],
-    scheduled_at,
-    client: null,
-    call_id: id,
-  }));
+  const { id: call_id, recipients, from, reply_to, subject, scheduled_at } = message;
+  const sender = { from: from.address, from_name: from.name, reply_to: reply_to[0]?.address ?? null };
+  const mail = { ...sender, source, subject, scheduled_at, call_id };
+  return recipients.map(({ address: to, name: to_name }) =>
+    wholeMail({ ...mail, to, to_name }, message, caller),
+  );
 }

@@ -16,7 +16,7 @@ import { hashRequest, type Idempotency } from '../../platform/http/idempotency.t
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
 import { isPlainObject, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import type { Emails, NewEmail } from '../emails/service.ts';
-import { type MessageStore, messageFile, requireSender, WRONG_SENDER } from '../whole-messages.ts';
+import { type MessageStore, messageFile, requireSender, WRONG_SENDER, wholeMail } from '../whole-messages.ts';
 import { describeCertificate, readPair } from './certificate.ts';
 import {
   type Answer,
@@ -204,27 +204,17 @@ function hashOf({ from_email, subject, recipients }: Submitted): string {
 
 /** The mails that a message makes, one for each recipient. */
 function mailsOf(message: Submitted, caller: KeyCaller): NewEmail[] {
-  const { id, from_email, from_name, reply_to, subject, message_id, recipients } = message;
-  return recipients.map((to) => ({
-    project_id: caller.project_id,
-    api_key_id: caller.key_id,
-    is_test: caller.is_test,
+  const { from_email: from, from_name, reply_to, subject } = message;
+  const mail = {
     source: 'smtp',
-    to,
-    to_name: null,
-    cc: [],
-    bcc: [],
-    reply_to,
+    from,
     from_name,
+    reply_to,
     subject,
-    content: { whole: { object_id: id, message_id } },
-    template: null,
-    domain: null,
-    from: from_email,
-    attachments: [],
+    to_name: null,
     scheduled_at: null,
-    client: null,
-  }));
+  } as const;
+  return message.recipients.map((to) => wholeMail({ ...mail, to }, message, caller));
 }
 
 function codeBehind(error: unknown): string | null {

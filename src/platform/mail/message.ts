@@ -158,7 +158,7 @@ async function digest(
   return { headers: start.toString('latin1', 0, body_starts_at - 2), body_hash, size_bytes, is_8bit };
 }
 
-async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
+export async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
   for await (const chunk of root.createReadStream()) {
     if (Buffer.isBuffer(chunk)) yield chunk;
   }
