@@ -56,6 +56,9 @@ const welcomeToken: Reader<string> = (text, wrong) => {
   throw wrong('must be 32 to 128 letters, digits, - and _, such as openssl rand -hex 32 prints');
 };
 
+/** As text, as threads get the settings. */
+const address: Reader<string> = (text, wrong) => url(text, wrong).href;
+
 const twoDelays: Reader<readonly [number, number]> = (text, wrong) => {
   const [, ...delays] = /^(\d{1,6}),(\d{1,6})$/.exec(listed(text).join()) ?? [];
   const [first = Number.NaN, second = Number.NaN] = delays.map(Number);
@@ -194,7 +197,7 @@ export const SETTINGS = {
   /** Decision: of a project and UTC day, so that nobody has a form mail the world. */
   confirmations_per_day: integer(1_000, { max: 10_000_000 }),
   /** Asked while all is well, for a monitor that misses it; a secret. */
-  heartbeat_url: setting(null, url),
+  heartbeat_url: setting(null, address),
   trusted_proxies: setting([], networks),
   log_level: setting('info', oneOf('debug', 'info', 'warn', 'error')),
   log_format: part(null, oneOf('text', 'json')),

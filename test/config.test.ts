@@ -53,6 +53,14 @@ test.each([
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
 });
 
+test('threads get all of them: what a setting comes to can be cloned', () => {
+  const config = loadConfig({ SATCHEL_HEARTBEAT_URL: 'https://hc.example.com/ping/secret' });
+  expect(structuredClone(config)).toEqual(config);
+  expect(() => loadConfig({ SATCHEL_HEARTBEAT_URL: 'hc.example.com' })).toThrow(
+    /^SATCHEL_HEARTBEAT_URL must/,
+  );
+});
+
 test.each([
   ['SATCHEL_SERVICE_HOST', '10.0.0.1', true],
   ['SATCHEL_API_V2_SERVICE_HOST', '10.0.0.1', true],

@@ -41,7 +41,7 @@ export function objectStoreChecks(on: StoreChecksDeps): HealthCheck[] {
 export function storeAwayCheck({
   object_store,
   clock,
-}: Pick<StoreChecksDeps, 'clock'> & { object_store: S3Store }): HealthCheck {
+}: Pick<StoreChecksDeps, 'clock'> & { object_store: Pick<S3Store, 'place' | 'trouble'> }): HealthCheck {
   const run = (): Finding[] => {
     const { trouble } = object_store;
     if (!trouble || clock.now() - Date.parse(trouble.since) < MINUTE_MS) return [];

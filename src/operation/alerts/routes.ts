@@ -47,7 +47,7 @@ export function alertRoutes(alerts: Alerts): Route[] {
       tag,
       summary: 'Send a test to all that are told',
       description:
-        'The answer comes when each has taken it, or has not, within half a minute. 409 where nobody is told.',
+        'The answer comes once each has taken it, or has not: a relay that hangs is given half a minute. 409 where nobody is told.',
       response: alertsTest,
       async handle({ caller, ctx }) {
         ctx.keepOpen();

@@ -96,14 +96,18 @@ export class Heartbeat {
   async beat(): Promise<void> {
     const { config, status, logger } = this.deps;
     const url = config.heartbeat_url;
-    if (!url || status.health().status !== 'ok') return;
+    if (url === null || status.health().status !== 'ok') return;
+    const { host } = new URL(url);
     try {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS) });
+      const answer = await fetch(url, {
+        headers: { 'User-Agent': `Satchel/${VERSION}` },
+        signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
+      });
       await answer.body?.cancel();
-      if (!answer.ok) logger.warn('the heartbeat was refused', { host: url.host, status: answer.status });
+      if (!answer.ok) logger.warn('the heartbeat was refused', { host, status: answer.status });
     } catch (error) {
       logger.warn('the heartbeat did not arrive', {
-        host: url.host,
+        host,
         reason: errorCodeOf(error) ?? 'no answer in time',
       });
     }
