@@ -251,11 +251,12 @@ function createWork(on: Tenancy) {
     factsOfFile: (path) => maintenance.factsOfFile(path),
   });
   const internal_objects = new InternalObjects({ ...on, bytes });
-  const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });
+  const bytes_of = { objects, internal_objects };
+  const mail = createMail({ ...on, ...bytes_of, enqueue, hasten });
   on.invitations.mailBy(() => mail.mailboxes.prepareNotice());
   cascades.push(objects.projectCascade(), uploads.projectCascade(), emailsCascade);
   const webhooks = createWebhooks(on);
-  const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });
+  const marketing = createMarketing({ ...on, ...mail, ...webhooks, ...bytes_of, enqueue, hasten });
   tellWebhooks({ ...on, ...mail, ...webhooks, ...marketing, objects });
   cascades.push(...marketingCascades(marketing), webhooks.webhooks.projectCascade());
   // Made here and started by the app: a command enqueues through it, and the running server does the work.

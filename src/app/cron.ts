@@ -10,7 +10,7 @@ export function createCronEntries(services: Services): CronEntry[] {
     services;
   const { uploads, variants, people, entry, webhooks, link_domains, jobs, transfers } = services;
   const { backup_schedule, idempotency, rates, contacts, privacy, imports, subscriptions } = services;
-  const { alerts, heartbeat } = services;
+  const { alerts, heartbeat, mailgun } = services;
   const urgent = urgentChecks(services);
   const { sequences, sequence_life, going_on, broadcasts, broadcast_life, templates } = services;
   return [
@@ -19,6 +19,7 @@ export function createCronEntries(services: Services): CronEntry[] {
     atStart('DKIM rotation', '0 * * * *', () => sending_domains.lookForNewKeys()),
     atStart('email retention', '41 3 * * *', () => emails.sweep()),
     atStart('late attempts', '31 * * * *', () => deliveries.mendTimes()),
+    atStart('contents of calls', '41 3 * * *', () => mailgun.sweep()),
     atStart('captured messages', '43 3 * * *', () => deliveries.sweep()),
     atStart('domain reports', '49 3 * * *', () => domain_reports.sweep()),
     atStart('replies', '47 3 * * *', () => replies.sweep()),

@@ -24,6 +24,7 @@ import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
+import { mailgunRoutes } from '../marketing/mailgun/routes.ts';
 import { marketingMailRoutes, previewRoutes } from '../marketing/mails/routes.ts';
 import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
@@ -90,6 +91,7 @@ export function createRoutes(services: Services): Route[] {
     ...archiveRoutes(services),
     ...eventRoutes(services),
     ...marketingMailRoutes(services),
+    ...mailgunRoutes(services),
     ...webhookRoutes(services),
     ...mailboxRoutes(services),
     ...sendingDomainRoutes(services),

@@ -51,13 +51,14 @@ export function wholeMail(
   };
 }
 
-/** Throws AppError `invalid` (`wrong_sender`), which says what From may be, where it is no mailbox that the mail may go out from. */
+/** The mailbox that From names. Throws AppError `invalid` (`wrong_sender`), which says what From may be, where it is no mailbox that the mail may go out from. */
 export function requireSender(
   emails: Pick<Emails, 'sendersOf'>,
   { project_id, source, from }: { project_id: number; source: EmailSource; from: string | null },
-): void {
+): string {
   const senders = emails.sendersOf(project_id, source);
-  if (senders.some((sender) => sender.toLowerCase() === from?.toLowerCase())) return;
+  const found = senders.find((sender) => sender.toLowerCase() === from?.toLowerCase());
+  if (found !== undefined) return found;
   const some = senders.slice(0, SENDERS_NAMED).join(', ');
   const more = senders.length > SENDERS_NAMED ? ', ...' : '';
   const which = senders.length === 0 ? 'This project has none.' : `Those are: ${some}${more}.`;

@@ -3,8 +3,9 @@ import type { LinkDomains, Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { Objects } from '../files/objects/service.ts';
+import type { Apps, MessageStore } from '../mail/apps/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
-import { BULK_SOURCES, type Emails } from '../mail/emails/service.ts';
+import { BULK_SOURCES, type Emails, isBulk } from '../mail/emails/service.ts';
 import type { Mailboxes } from '../mail/mailboxes/service.ts';
 import type { Replies } from '../mail/replies/service.ts';
 import type { SendingDomains } from '../mail/sending-domains/service.ts';
@@ -30,6 +31,7 @@ import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
+import { Mailgun } from './mailgun/service.ts';
 import { LAY_OUT } from './mails/drafts.ts';
 import type { LayoutValues } from './mails/layout.ts';
 import { Previews } from './mails/previews.ts';
@@ -73,6 +75,9 @@ interface MarketingNeeds extends JobQueue {
   templates: Templates;
   emails: Emails;
   deliveries: Deliveries;
+  apps: Apps;
+  internal_objects: MessageStore;
+  ownership: { refuseChanges(): void };
   replies: Replies;
   /** What webhooks hold of an address. */
   webhooks: { holderOfAddresses(): AddressHolder };
@@ -127,13 +132,9 @@ export function createMarketing(needs: MarketingNeeds) {
     noteReplyToSequence(tx, { ...sequencing, answered });
     noteReplyToBroadcast(tx, { ...sequencing, contacts, answered });
   });
-  deliveries.listeners.setGuard((tx, mail) =>
-    (mail.source === 'broadcast' ? broadcast_life : sequence_life).decideSend(tx, mail),
-  );
-  deliveries.listeners.setWindow((project_id, now_ms) => {
-    const settings = marketing.settings(project_id);
-    return settings.enabled ? nextOpening(settings, now_ms) : Number.POSITIVE_INFINITY;
-  });
+  const mailgun = new Mailgun({ ...on, ...audience, links: sequencing.marketing_mail.links });
+  clicks.listen((tx, reading) => mailgun.events.onReading(tx, reading));
+  guardBulkMail(deliveries, { marketing, sequence_life, broadcast_life, mailgun });
   contacts.listen((tx, event) => sequence_life.onContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
   segments.listen((tx, event) => broadcasts.onSegment(tx, event));
@@ -146,6 +147,7 @@ export function createMarketing(needs: MarketingNeeds) {
     clicks,
     ...sequencing,
     ...broadcasting,
+    mailgun,
   });
   const nouns = {
     ...audience,
@@ -156,14 +158,36 @@ export function createMarketing(needs: MarketingNeeds) {
     privacy,
     ...sequencing,
     ...broadcasting,
+    mailgun,
   };
   return { ...nouns, ...namesOf(nouns) };
+}
+
+/** Says of bulk mail whether it is tried, and when. */
+function guardBulkMail(
+  { listeners }: Deliveries,
+  of: {
+    marketing: MarketingSettings;
+    sequence_life: SequenceLife;
+    broadcast_life: BroadcastLife;
+    mailgun: Mailgun;
+  },
+): void {
+  const guards = { sequence: of.sequence_life, broadcast: of.broadcast_life, mailgun_bulk: of.mailgun };
+  listeners.setGuard((tx, mail) => (isBulk(mail.source) ? guards[mail.source].decideSend(tx, mail) : 'send'));
+  listeners.setWindow((project_id, now_ms) => {
+    const settings = of.marketing.settings(project_id);
+    return settings.enabled ? nextOpening(settings, now_ms) : Number.POSITIVE_INFINITY;
+  });
 }
 
 /** What is held about an address, and told of it. */
 function createPrivacy(
   on: CampaignNeeds &
-    Pick<ReturnType<typeof createSequences>, 'sequences' | 'contact_events'> & { broadcasts: Broadcasts },
+    Pick<ReturnType<typeof createSequences>, 'sequences' | 'contact_events'> & {
+      broadcasts: Broadcasts;
+      mailgun: Mailgun;
+    },
 ): Privacy {
   const { clicks, deliveries, subscriptions, contact_events, sequences, broadcasts } = on;
   const waiting = [importsHolder(on.database), ...subscriptions.holdersOfAddresses()];
@@ -173,6 +197,7 @@ function createPrivacy(
     broadcasts.holderOfAddresses(),
     // Before the log, which forgets whom a mail was for.
     clicks.holderOfAddresses(),
+    on.mailgun.events.holderOfAddresses(),
     on.replies.holderOfAddresses(),
     deliveries.holderOfAddresses(),
     on.webhooks.holderOfAddresses(),

@@ -181,8 +181,12 @@ const GUARDS: Readonly<Record<string, string[]>> = {
   'foreign: email': [
     ...['GET /resend/domains', 'PATCH /resend/emails/:id', 'POST /resend/emails'],
     ...['POST /resend/emails/:id/cancel', 'POST /resend/emails/batch'],
+    ...['POST /v3/:domain/messages', 'POST /v3/:domain/messages.mime'],
   ],
-  'foreign: read': ['GET /resend/emails/:id'],
+  'foreign: email_marketing': ['bounces', 'complaints', 'unsubscribes'].map(
+    (list) => `DELETE /v3/:domain/${list}/:address`,
+  ),
+  'foreign: read': ['GET /resend/emails/:id', 'GET /v3/:domain/events', 'GET /v3/:domain/events/:page'],
   'foreign: nothing': [
     'GET /v1/auth/token/lookup-self',
     ...['GET /v1/sys/internal/ui/mounts/:mount', 'GET /v1/sys/internal/ui/mounts/:mount/*'],

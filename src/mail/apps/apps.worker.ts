@@ -2,10 +2,11 @@
 import { BlobStore } from '../../platform/files/store.ts';
 import { serve } from '../../platform/host/threads.ts';
 import { type Made, make, type Piece, type Reader } from './composing.ts';
+import { readMailgun } from './mailgun-reading.ts';
 import { readResend } from './resend-reading.ts';
 import type { AppSource } from './tables.ts';
 
-const READERS: Partial<Record<AppSource, Reader>> = { resend: readResend };
+const READERS: Record<AppSource, Reader> = { resend: readResend, mailgun: readMailgun };
 
 const stores = new Map<string, BlobStore>();
 
@@ -16,7 +17,5 @@ function storeIn(data_dir: string): BlobStore {
 }
 
 serve(async ({ data_dir, piece }: { data_dir: string; piece: Piece }): Promise<Made> => {
-  const read = READERS[piece.source];
-  if (!read) throw new Error(`nobody reads ${piece.source}`);
-  return make(piece, read, storeIn(data_dir));
+  return make(piece, READERS[piece.source], storeIn(data_dir));
 });

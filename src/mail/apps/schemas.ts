@@ -49,11 +49,66 @@ export interface Outgoing {
   parties: Parties;
   /** What else is kept with the call. */
   extra: Record<string, unknown>;
+  /** It is captured, whatever the key. */
+  is_test?: boolean;
+  /** Names of fields that mean nothing here. */
+  ignored?: readonly string[];
+  /** The id of its only mail, where its picture names that. */
+  email_id?: string | undefined;
+  /** The message where it came whole, in place of what it is made of. */
+  raw?: Buffer;
+}
+
+/** What differs from mail to mail of a call that has one for each recipient. */
+export interface BulkRecipient {
+  to: Party;
+  subject: string;
+  headers: Record<string, string>;
+  /** With brackets; null: the call's. */
+  message_id: string | null;
+  /** Those that stand in the bodies. */
+  values: Record<string, string>;
+}
+
+/** A mail for each recipient, all made of the same. */
+export interface Bulk
+  extends Pick<
+    Outgoing,
+    'from' | 'html' | 'text' | 'files' | 'scheduled_at' | 'extra' | 'is_test' | 'ignored'
+  > {
+  /** As it was sent, with brackets and perhaps holes; null: it is made. */
+  message_id: string | null;
+  has_picture: boolean;
+  recipients: BulkRecipient[];
+}
+
+/** The same, with its files on the disk. */
+export interface ComposedBulk extends Omit<Bulk, 'files'> {
+  id: string;
+  files: {
+    id: string;
+    filename: string;
+    mime_type: string;
+    content_id: string | null;
+    size_bytes: number;
+    sha256: string;
+  }[];
 }
 
 /** The same on the disk, under its id. */
 export interface Composed
-  extends Pick<Outgoing, 'from' | 'reply_to' | 'subject' | 'scheduled_at' | 'parties' | 'extra'> {
+  extends Pick<
+    Outgoing,
+    | 'from'
+    | 'reply_to'
+    | 'subject'
+    | 'scheduled_at'
+    | 'parties'
+    | 'extra'
+    | 'is_test'
+    | 'ignored'
+    | 'email_id'
+  > {
   id: string;
   size_bytes: number;
   /** Hex. */

@@ -26,7 +26,14 @@ import {
 import { type MessageStore, messageFile, requireSender, wholeMail } from '../whole-messages.ts';
 import type { Made, Piece } from './composing.ts';
 import { INVALID_ATTACHMENT } from './reading.ts';
-import type { Composed, StoredFile } from './schemas.ts';
+import type { Composed, ComposedBulk, StoredFile } from './schemas.ts';
+
+export { type MessageStore, requireSender } from '../whole-messages.ts';
+export { cutAtEnd } from './mailgun-reading.ts';
+export { cutAtNames, valuesInOrder } from './mailgun-recipients.ts';
+export type { Bulk, BulkRecipient, Composed, ComposedBulk } from './schemas.ts';
+export { findCall, insertCall } from './store.ts';
+
 import { findCall, insertCall } from './store.ts';
 import type { AppCallRow, AppSource } from './tables.ts';
 
@@ -40,7 +47,7 @@ const MAKE_MS = 5_000;
 export const DAILY_LIMIT = 'daily_limit';
 
 export interface AppsDeps {
-  config: Pick<Config, 'data_dir' | 'max_message_bytes' | 'public_url'>;
+  config: Pick<Config, 'data_dir' | 'max_message_bytes' | 'max_email_body_bytes' | 'public_url'>;
   clock: Clock;
   database: Database;
   limiter: RateLimiter;
@@ -66,6 +73,12 @@ export interface AppRequest {
   idempotency_key: string | null;
   /** Throws where the caller has lost access meanwhile. */
   acceptAgain(): KeyCaller;
+  /** A picture that tells of an opening, and the id of the mail that it is of. */
+  picture?: Piece['picture'];
+  /** Told of each message, in the transaction that accepts its mails. */
+  onAccepted?(tx: Tx, message: Composed, email_ids: readonly string[]): void;
+  /** Takes a call that has a mail for each recipient. Where it throws, the files of the mails go. */
+  takeBulk?(bulk: ComposedBulk, caller: KeyCaller): Promise<void>;
 }
 
 export class Apps {
@@ -101,8 +114,12 @@ export class Apps {
     const caller = asked.acceptAgain();
     projects.requireActive(caller.project_id);
     const content_type = request.headers.get('content-type') ?? '';
-    const piece = { source, path, content_type, body, now_ms: clock.now(), objects: null };
-    const { messages, hash } = await this.#compose(piece, caller.project_id, thread);
+    const { max_email_body_bytes: max_body_bytes } = config;
+    const { picture = null } = asked;
+    const sent = { source, path, content_type, body, now_ms: clock.now(), max_body_bytes, picture };
+    const made = await this.#compose({ ...sent, objects: null }, caller.project_id, thread);
+    if ('bulk' in made) return this.#takeBulk(asked, made.bulk);
+    const { messages, hash } = made;
     try {
       const { ids, is_kept } = await this.#keep(asked, { messages, hash });
       if (!is_kept) await removeAll(blobs, messages);
@@ -113,11 +130,21 @@ export class Apps {
     }
   }
 
+  async #takeBulk({ takeBulk, acceptAgain }: AppRequest, bulk: ComposedBulk): Promise<string[]> {
+    try {
+      await takeBulk?.(bulk, acceptAgain());
+      return [];
+    } catch (error) {
+      await removeAll(this.deps.blobs, bulk.files);
+      throw error;
+    }
+  }
+
   async #compose(
     piece: Piece,
     project_id: number,
     thread: ComposingThread,
-  ): Promise<{ hash: string; messages: Composed[] }> {
+  ): Promise<Exclude<Made, { wanted: unknown } | { refusal: unknown }>> {
     const made = await this.#make(piece, thread);
     if (!('wanted' in made)) return made;
     const objects = this.#find(project_id, made.wanted);
@@ -162,7 +189,7 @@ export class Apps {
   }
 
   #keep(
-    { source, caller, idempotency_key: key, acceptAgain }: AppRequest,
+    { source, caller, idempotency_key: key, acceptAgain, onAccepted }: AppRequest,
     { messages, hash }: { messages: Composed[]; hash: string },
   ): Promise<{ ids: string[]; is_kept: boolean }> {
     const { idempotency, emails, internal_objects } = this.deps;
@@ -176,7 +203,7 @@ export class Apps {
       await internal_objects.keep(
         messages.map((message) => messageFile(message, caller)),
         (tx) => {
-          ids = this.#accept(tx, messages, { source, caller });
+          ids = this.#accept(tx, messages, { source, caller, ...(onAccepted && { onAccepted }) });
           keep(tx, { status: 200, value: { ids } });
         },
       );
@@ -184,7 +211,11 @@ export class Apps {
     });
   }
 
-  #accept(tx: Tx, messages: readonly Composed[], by: { source: AppSource; caller: KeyCaller }): string[] {
+  #accept(
+    tx: Tx,
+    messages: readonly Composed[],
+    by: Pick<AppRequest, 'source' | 'caller' | 'onAccepted'>,
+  ): string[] {
     const created_at = this.deps.clock.now();
     const { project_id } = by.caller;
     for (const { id, parties, extra } of messages)
@@ -192,9 +223,11 @@ export class Apps {
     const mails = messages.map((message) => mailsOf(message, by));
     const accepted = limited(() => this.deps.emails.acceptAll(tx, mails.flat(), (_index, work) => work()));
     let first = 0;
-    return mails.map(({ length }) => {
-      first += length;
-      return accepted[first - length]?.id ?? '';
+    return messages.map((message, index) => {
+      const ids = accepted.slice(first, first + (mails[index]?.length ?? 0)).map(({ id }) => id);
+      first += ids.length;
+      by.onAccepted?.(tx, message, ids);
+      return ids[0] ?? '';
     });
   }
 
@@ -284,8 +317,8 @@ function filesOf(
   );
 }
 
-async function removeAll(blobs: AppsDeps['blobs'], messages: readonly Composed[]): Promise<void> {
-  for (const { id } of messages) await blobs.remove(id);
+async function removeAll(blobs: AppsDeps['blobs'], files: readonly { id: string }[]): Promise<void> {
+  for (const { id } of files) await blobs.remove(id);
 }
 
 function idsOf(value: unknown): string[] {
@@ -301,7 +334,11 @@ function mailsOf(
   const { id: call_id, recipients, from, reply_to, subject, scheduled_at } = message;
   const sender = { from: from.address, from_name: from.name, reply_to: reply_to[0]?.address ?? null };
   const mail = { ...sender, source, subject, scheduled_at, call_id };
-  return recipients.map(({ address: to, name: to_name }) =>
-    wholeMail({ ...mail, to, to_name }, message, caller),
-  );
+  // Its only one may have an id that its content names.
+  const named = message.email_id === undefined ? {} : { id: message.email_id };
+  const is_test = caller.is_test || message.is_test === true;
+  return recipients.map(({ address: to, name: to_name }) => ({
+    ...wholeMail({ ...mail, to, to_name }, message, { ...caller, is_test }),
+    ...named,
+  }));
 }

@@ -293,6 +293,9 @@ export class Attempts {
     if (after.is_emptied) store.emptyDelivery(tx, email.id);
     const is_captured = email.is_test || end.is_simulated === true;
     this.#announce(tx, email, { verdict, complainer, is_captured, at: now_ms });
+    // One that was cut off, or that nobody was asked about, was not refused.
+    if (verdict.status === 'queued' && ended !== 'interrupted' && ended !== 'postponed')
+      this.listeners.tell(tx, email, { kind: 'deferred', address: email.to_email, is_captured, at: now_ms });
   }
 
   /** Notes what its mailbox is to know. */

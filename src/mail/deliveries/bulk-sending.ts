@@ -59,7 +59,7 @@ export interface BulkSendingDeps {
   clock: Clock;
   logger: Logger;
   mailboxes: Pick<Mailboxes, 'pace'>;
-  emails: Pick<Emails, 'wakeQueue'>;
+  emails: Pick<Emails, 'wakeQueue' | 'takeBack'>;
 }
 
 /** A mail that was handed over; no conclusion where Satchel itself broke down. */
@@ -195,12 +195,13 @@ export class BulkSending {
       return null;
     }
     const tried = triedBefore(tx, email);
-    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked
-    // about here.
-    const decision = email.attempts > 0 || tried.length > 0 ? this.listeners.decideSend(tx, email) : 'send';
+    // Waiting mail of campaigns is held or taken back at once; mail that was being tried then, and has not left, is asked
+    // about here, and so is all that came by another product's API.
+    const is_asked = email.attempts > 0 || tried.length > 0 || email.source === 'mailgun_bulk';
+    const decision = is_asked ? this.listeners.decideSend(tx, email) : 'send';
     if (decision !== 'send') {
       if (decision === 'hold') emailLife.wait(tx, email.id, HELD);
-      else endWithheld(tx, email, this.listeners, now_ms);
+      else endWithheld(tx, email, { emails: this.deps.emails, listeners: this.listeners, now_ms });
       return null;
     }
     const choice = this.#choose(tx, email, { ...piece, tried });

@@ -148,6 +148,7 @@ export class Handing {
         mime_type: servedTypeOf({ ...attachment, is_utf8: attachment.is_utf8 === true }),
         size_bytes: attachment.size_bytes,
         path: paths.get(attachment.public_id) ?? '',
+        content_id: attachment.content_id,
       })),
       headers: email.headers,
       dkim,

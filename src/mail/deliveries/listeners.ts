@@ -12,8 +12,8 @@ import type { ReportKind } from './tables.ts';
 
 /** An event of an email; each recipient's bounce is one of its own. */
 export interface EmailEvent {
-  /** `dropped`: it counts as done, from when it was due, as a restore held it. */
-  kind: 'sent' | 'failed' | 'unknown' | 'withheld' | 'dropped' | ReportKind;
+  /** `deferred`: a relay did not take it, and it is tried again: told to those who ask for that. `dropped`: it counts as done, from when it was due, as a restore held it. */
+  kind: 'sent' | 'failed' | 'unknown' | 'deferred' | 'withheld' | 'dropped' | ReportKind;
   email_id: string;
   project_id: number;
   source: EmailSource;
@@ -32,7 +32,7 @@ export interface EmailEvent {
 
 export type EmailListener = (tx: Tx, event: EmailEvent) => void;
 
-/** The events that a listener is told of: all unless given. */
+/** The events that a listener is told of: all unless given, but for `deferred`. */
 export interface EventFilter {
   kinds?: readonly EmailEvent['kind'][];
   source?: EmailSource;
@@ -122,6 +122,6 @@ export class Listeners {
       mailbox,
     };
     for (const { listener, kinds, source: of = source } of this.#listeners)
-      if (of === source && (kinds?.includes(event.kind) ?? true)) listener(tx, event);
+      if (of === source && (kinds?.includes(event.kind) ?? event.kind !== 'deferred')) listener(tx, event);
   }
 }

@@ -60,7 +60,7 @@ import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
-import { endOfWithheld, notifyWithheld } from './withholding.ts';
+import { endWithheld } from './withholding.ts';
 
 export type { EmailEvent, SendDecision } from './listeners.ts';
 export type { ReportKind } from './tables.ts';
@@ -149,9 +149,8 @@ export class Deliveries {
   withhold(tx: Tx, id: string): void {
     const email = emailLife.find(tx, id);
     if (email?.status !== 'queued') return;
-    const end = endOfWithheld(tx, email);
-    this.deps.emails.takeBack(tx, email, end);
-    notifyWithheld(tx, email, { end, listeners: this.listeners, now_ms: this.deps.clock.now() });
+    const { emails, clock } = this.deps;
+    endWithheld(tx, email, { emails, listeners: this.listeners, now_ms: clock.now() });
   }
 
   /**

@@ -178,6 +178,7 @@ function tellAcceptance({ email, key, project }: EmailFacts): string {
     smtp: 'by SMTP',
     resend: "by Resend's API",
     mailgun: "by Mailgun's API",
+    mailgun_bulk: "by Mailgun's API, as bulk mail",
   };
   const by_key =
     email.api_key_id === null

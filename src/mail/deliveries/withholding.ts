@@ -1,33 +1,39 @@
 /** Ending an accepted mail whose recipient is to get nothing more, and what the log can truly say of it. */
 
 import type { Tx } from '../../platform/database/database.ts';
-import { type EmailRow, emailLife, type TakenBack } from '../emails/service.ts';
+import type { EmailRow, Emails, TakenBack } from '../emails/service.ts';
 import type { Listeners } from './listeners.ts';
 import { findMaybeSent } from './store.ts';
 
 const NOTHING_MORE = 'Its recipient is to get nothing more.';
+const SUPPRESSED = 'Its address is suppressed.';
 
 /**
  * How a mail ends that is not tried again. It is canceled, unless a relay may have taken it at an attempt.
  * The person may have it then, so the log says that it was sent, at that attempt.
  */
-export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
+function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
   const sent_at = findMaybeSent(tx, email.id);
+  if (sent_at === null && email.source === 'mailgun_bulk')
+    return { ending: { status: 'suppressed', error: SUPPRESSED }, error: SUPPRESSED };
   if (sent_at === null) return { ending: { status: 'canceled', error: NOTHING_MORE }, error: NOTHING_MORE };
   const error =
     'Its relay may have taken it when an attempt was cut off; it was not tried again, as its recipient is to get nothing more.';
   return { ending: { status: 'sent', sent_at, error }, error: null };
 }
 
-/** Records that end and tells the listeners. The caller ends the job. */
-export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
+/** Ends it so and tells the listeners. */
+export function endWithheld(
+  tx: Tx,
+  email: EmailRow,
+  of: { emails: Pick<Emails, 'takeBack'>; listeners: Listeners; now_ms: number },
+): void {
   const end = endOfWithheld(tx, email);
-  emailLife.finish(tx, email.id, end.ending);
-  notifyWithheld(tx, email, { end, listeners, now_ms });
-  return end;
+  of.emails.takeBack(tx, email, end);
+  notifyWithheld(tx, email, { ...of, end });
 }
 
-export function notifyWithheld(
+function notifyWithheld(
   tx: Tx,
   email: EmailRow,
   of: { end: TakenBack; listeners: Listeners; now_ms: number },

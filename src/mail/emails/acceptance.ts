@@ -144,7 +144,7 @@ function placeEmail(tx: Tx, email: NewEmail, places: Places, options: Acceptance
   const asked = { ...email, ...findSender(places.on(day), email) };
   const attachments = findAttachments(tx, email, deps.objects);
   const mailbox = places.take({ ...wishesOf(asked), day, now_ms });
-  return { id: newId(now_ms), email: asked, mailbox, day, attachments };
+  return { id: email.id ?? newId(now_ms), email: asked, mailbox, day, attachments };
 }
 
 /**
@@ -284,14 +284,16 @@ export function rowOf(
     // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second
     // mail.
     message_id:
-      'whole' in email.content ? email.content.whole.message_id : `<${id.toLowerCase()}@${mailbox.domain}>`,
+      'whole' in email.content
+        ? email.content.whole.message_id
+        : (email.message_id ?? `<${id.toLowerCase()}@${mailbox.domain}>`),
     app_id: email.client?.app_id ?? null,
     ip: email.client?.ip ?? null,
     user_agent: email.client?.user_agent ?? null,
     created_at: now_ms,
     scheduled_at,
     queued_at: scheduled_at === null ? now_ms : null,
-    due_at: job_id === null ? AT_ONCE : null,
+    due_at: job_id === null ? (scheduled_at ?? AT_ONCE) : null,
     call_id: email.call_id ?? null,
   };
 }
@@ -326,7 +328,8 @@ function bodiesOf(content: NewEmail['content']): (Bodies & { message?: string })
   return { body_html: content.body_html || null, body_text: content.body_text || null };
 }
 
-function countForKey(
+/** Counts emails towards the limit of their key. Throws AppError `rate_limited` beyond it. */
+export function countForKey(
   tx: Tx,
   { api_key_id, day, count }: { api_key_id: number; day: string; count: number },
   { deps: { keys }, now_ms }: Omit<AcceptanceOptions, 'is_waited_for'>,

@@ -14,7 +14,7 @@ import {
   takeMailbox,
   takeUsage,
 } from '../mailboxes/service.ts';
-import { type AcceptanceDeps, rowOf, wishesOf } from './acceptance.ts';
+import { type AcceptanceDeps, countForKey, rowOf, wishesOf } from './acceptance.ts';
 import { type } from './bulk-store.ts';
 import { checkEmail } from './checking.ts';
 import { move } from './life-store.ts';
@@ -51,12 +51,16 @@ export function findPlace(tx: Tx, email: EmailRow, now_ms: number): number | nul
  * Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed
  * then.
  */
-export type AcceptBulk = (email: NewEmail) => string;
+export type AcceptBulk = (email: NewEmail, attachments?: EmailRow['attachments']) => string;
 
 /** The mailbox of all mails of a piece that ask for the same, and how many of them it was chosen for. */
 interface Place {
   mailbox: ChosenMailbox;
   is_test: boolean;
+  api_key_id: number | null;
+  day: string;
+  /** When the first of them is due. */
+  due_at: number;
   count: number;
 }
 
@@ -70,12 +74,12 @@ export function acceptBulk<T>(
   use: (accept: AcceptBulk) => T,
 ): T {
   const places = new Map<string, Place>();
-  const day = utcDay(now_ms);
-  const close = ({ mailbox: { mailbox_id }, is_test, count }: Place): void => {
+  const close = ({ mailbox: { mailbox_id }, is_test, api_key_id, day, due_at, count }: Place): void => {
+    if (api_key_id !== null) countForKey(tx, { api_key_id, day, count }, { deps, now_ms });
     if (!is_test) takeUsage(tx, mailbox_id, day, count);
-    wakeQueue(tx, mailbox_id, AT_ONCE, deps);
+    wakeQueue(tx, mailbox_id, due_at, deps);
   };
-  const accept: AcceptBulk = (email) => {
+  const accept: AcceptBulk = (email, attachments = []) => {
     checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
     const asked = {
       ...email,
@@ -83,7 +87,9 @@ export function acceptBulk<T>(
       allowed_mailboxes: [...(email.allowed_mailboxes ?? [])],
     };
     const wishes = wishesOf(asked);
-    const key = JSON.stringify(wishes);
+    const { is_test, api_key_id, scheduled_at } = email;
+    const day = utcDay(scheduled_at ?? now_ms);
+    const key = JSON.stringify([wishes, api_key_id, scheduled_at]);
     let place = places.get(key);
     if (place && place.count >= place.mailbox.left) {
       close(place);
@@ -94,12 +100,12 @@ export function acceptBulk<T>(
       const request = { ...wishes, day, now_ms };
       const mailbox = chooseMailbox(listCandidates(tx, request), request);
       if (!mailbox.ok) throw mailbox.error;
-      place = { mailbox, is_test: email.is_test, count: 0 };
+      place = { mailbox, is_test, api_key_id, day, due_at: scheduled_at ?? AT_ONCE, count: 0 };
       places.set(key, place);
     }
     const id = newId(now_ms);
     const { mailbox } = place;
-    insertEmail(tx, rowOf(asked, { id, job_id: null, mailbox, day, now_ms, attachments: [] }), null);
+    insertEmail(tx, rowOf(asked, { id, job_id: null, mailbox, day, now_ms, attachments }), null);
     place.count += 1;
     return id;
   };

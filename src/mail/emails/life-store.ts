@@ -4,7 +4,7 @@
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawHas, rawRun } from '../../platform/database/raw-sql.ts';
 import { utcDay } from '../../platform/host/clock.ts';
 import { forgetJobError } from '../../platform/jobs/store.ts';
 import type { RefusedRecord } from './schemas.ts';
@@ -148,7 +148,7 @@ export const passOn = rawRun<[id: string]>('UPDATE emails SET attempts = attempt
 
 /** How an email ends without an attempt. */
 export type Ending =
-  | { status: 'canceled'; error?: string }
+  | { status: 'canceled' | 'suppressed'; error?: string }
   | { status: 'sent'; sent_at: number; error: string }
   | { status: 'failed'; failed_at: number; error: string };
 
@@ -280,6 +280,14 @@ export function deletePins(tx: Tx, email_id: string): void {
 export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
   return to_email === '';
 }
+
+/** True where a mail of a call has not come to its end. */
+export const isCallOpen = rawHas<[call_id: string]>(
+  "SELECT 1 FROM emails WHERE call_id = ? AND status IN ('scheduled', 'queued', 'sending') LIMIT 1",
+);
+
+/** Forgets what the mails of a call were rendered with. */
+export const forgetMerges = rawRun<[call_id: string]>('UPDATE emails SET merge = NULL WHERE call_id = ?');
 
 export function deleteBodies(tx: Tx, email_id: string): void {
   tx.delete(emailBodies).where(eq(emailBodies.email_id, email_id)).run();

@@ -16,7 +16,7 @@ export function presentEmail(row: EmailRow, project_public_id: string): EmailRec
     id: row.id,
     project_id: project_public_id,
     job_id: row.job_id,
-    source: row.source,
+    source: row.source === 'mailgun_bulk' ? 'mailgun' : row.source,
     status: row.status,
     from_email: row.from_email,
     from_name: row.from_name,

@@ -51,6 +51,10 @@ export interface NewEmail {
   scheduled_at: number | null;
   /** Where the request came from, recorded when it named its app. */
   client: { app_id: string; ip: string | null; user_agent: string | null } | null;
+  /** Its id, where its content names that; made unless given. */
+  id?: string;
+  /** Its Message-ID, with brackets; made unless given. */
+  message_id?: string | null;
   /** The call of an app that it came with; see mail/apps. */
   call_id?: string;
   /** Who asked for it without a key: where they look it up, and how they are put on the audit trail. */

@@ -7,12 +7,12 @@ import { type EmailRow, type EmailSource, emails } from './tables.ts';
 /** The columns of a mail that its links and pictures need. */
 export type ReadMail = Pick<
   EmailRow,
-  'source' | 'is_test' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'
+  'project_id' | 'source' | 'is_test' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'
 >;
 
 /** Null once its row is gone. */
 export const find = rawGet<ReadMail, [id: string]>(
-  'SELECT source, is_test, to_email, merge, clicked_at, opened_at FROM emails WHERE id = +?',
+  'SELECT project_id, source, is_test, to_email, merge, clicked_at, opened_at FROM emails WHERE id = +?',
   emails,
 );
 

@@ -31,8 +31,8 @@ export const MAX_BATCH_EMAILS = 100;
  */
 export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
 
-export function isBulk(source: EmailSource): boolean {
-  return BULK_SOURCES.some((bulk) => bulk === source);
+export function isBulk(source: EmailSource): source is (typeof BULK_SOURCES)[number] | 'mailgun_bulk' {
+  return source === 'mailgun_bulk' || BULK_SOURCES.some((bulk) => bulk === source);
 }
 
 /** Mail whose message came whole, and is sent as it came; but what has a `merge` is rendered. */
@@ -50,6 +50,8 @@ export interface AttachmentRecord {
 export interface StoredAttachment extends AttachmentRecord {
   /** As the object's. */
   is_utf8?: true;
+  /** By which the HTML names it, where it stands in that. */
+  content_id?: string;
 }
 
 /** A recipient that a relay would not take, with its words. */
@@ -172,6 +174,11 @@ export type RetryBody = Static<typeof retryBody>;
 export const emailListQuery = t.Object({ ...pageQuery, ...emailLogQuery.properties });
 export type EmailListQuery = Static<typeof emailListQuery>;
 
+/** Whether Mailgun's goes as bulk mail, `job_id` tells. */
+const SHOWN_SOURCES = EMAIL_SOURCES.filter(
+  (source): source is Exclude<EmailSource, 'mailgun_bulk'> => source !== 'mailgun_bulk',
+);
+
 const moment = () => nullable(dateTime());
 
 export const emailRecord = named(
@@ -180,7 +187,7 @@ export const emailRecord = named(
     id: ulid(),
     project_id: ulid(),
     job_id: nullable(ulid()),
-    source: oneOf(EMAIL_SOURCES),
+    source: oneOf(SHOWN_SOURCES),
     status: oneOf(EMAIL_STATUSES),
     from_email: t.String(),
     from_name: nullable(t.String()),

@@ -68,6 +68,7 @@ export {
   type RefusedRecord,
   type RetryBody,
   retryBody,
+  type StoredAttachment,
 } from './schemas.ts';
 export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';

@@ -12,6 +12,7 @@ export const EMAIL_SOURCES = [
   'smtp',
   'resend',
   'mailgun',
+  'mailgun_bulk',
 ] as const;
 export type EmailSource = (typeof EMAIL_SOURCES)[number];
 export const EMAIL_STATUSES = [

@@ -1,23 +1,21 @@
 /** A message on its way in: read and written as it comes, on disk before anybody is asked whether it is taken. */
-import { decodeWords } from 'postal-mime';
 import type { SMTPServerAddress } from 'smtp-server';
 import { errorCodeOf } from '../../errors.ts';
-import { MAX_DISPLAY_NAME_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
+import { MAX_IDEMPOTENCY_KEY_CHARS } from '../../limits.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { type Clock, systemClock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
 import type { Turns } from '../../platform/host/turns.ts';
-import { oneLine, parseAddress } from '../../platform/mail/address.ts';
-import { BrokenMessage, type Field, fieldValue, soleAddress } from '../header-section.ts';
+import { parseAddress } from '../../platform/mail/address.ts';
+import { BrokenMessage, type Field, fieldValue } from '../header-section.ts';
+import { factsOf, missingFields } from '../message-facts.ts';
 import { MessageReader } from '../message-reading.ts';
 import { type Answer, type Question, Refusal, type Reply, type Submitted } from './protocol.ts';
 
 /** What is read at once, so that no other client waits long: lines of no character take the longest. */
 const PIECE_BYTES = 16 * 1024;
-/** Encoded words take several times what they say. */
-const CHARS_DECODED = 8 * MAX_SUBJECT_CHARS;
 
 export interface IntakeDeps {
   blobs: BlobStore;
@@ -118,26 +116,11 @@ function codeOf(error: unknown): string | null {
   return errorCodeOf(error) ?? (error instanceof Error && error.cause ? codeOf(error.cause) : null);
 }
 
-/** The headers that a message must have and this one lacks (RFC 5322, 3.6; RFC 6409, 8). */
-function missingFields(fields: readonly Field[], { id, now_ms }: { id: string; now_ms: number }): string {
-  const has = (name: string): boolean => fields.some((field) => field.name === name);
-  const date = new Date(now_ms).toUTCString().replace('GMT', '+0000');
-  return `${has('date') ? '' : `Date: ${date}\r\n`}${has('message-id') ? '' : `Message-ID: ${madeId(fields, id)}\r\n`}`;
-}
-
-function madeId(fields: readonly Field[], id: string): string {
-  const from = soleAddress(fieldValue(fields, 'from') ?? '')?.address ?? 'nobody@localhost';
-  return `<${id.toLowerCase()}${from.slice(from.lastIndexOf('@'))}>`;
-}
-
 function describe(
   fields: readonly Field[],
   recipients: readonly SMTPServerAddress[],
   id: string,
 ): Omit<Submitted, 'size_bytes' | 'sha256'> {
-  const from = fieldValue(fields, 'from');
-  if (from === null) throw new BrokenMessage('it has no From field');
-  const sender = soleAddress(from);
   const idempotency_key = fieldValue(fields, 'x-satchel-idempotency-key');
   if (
     idempotency_key !== null &&
@@ -146,22 +129,7 @@ function describe(
     throw new BrokenMessage(
       `X-Satchel-Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_CHARS} characters`,
     );
-  return {
-    id,
-    from_email: sender?.address ?? null,
-    from_name: shown(sender?.name ?? '', MAX_DISPLAY_NAME_CHARS) || null,
-    reply_to: soleAddress(fieldValue(fields, 'reply-to') ?? '')?.address ?? null,
-    subject: shown(fieldValue(fields, 'subject') ?? '', MAX_SUBJECT_CHARS),
-    message_id: fieldValue(fields, 'message-id') || madeId(fields, id),
-    idempotency_key,
-    recipients: distinct(recipients),
-  };
-}
-
-/** As a reader sees it, on one line, cut. */
-function shown(value: string, most_chars: number): string {
-  const text = oneLine(decodeWords(value.slice(0, CHARS_DECODED)));
-  return [...text].slice(0, most_chars).join('');
+  return { id, ...factsOf(fields, id), idempotency_key, recipients: distinct(recipients) };
 }
 
 function distinct(recipients: readonly SMTPServerAddress[]): string[] {

@@ -2,6 +2,7 @@
  * Following the links of marketing mail: where they lead, and whether that is counted. Their tokens say which mail, which source and
  * which link, with a keyed hash; those of the mail in a browser say which mail.
  */
+import type { Config } from '../../config.ts';
 import { type EmailRow, isBulk, sentMails } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type KeyedHash, type KeyOwner, type MarketingSettings, sameHash } from '../settings/service.ts';
@@ -9,7 +10,7 @@ import type { TrackingChoices } from '../tracking/service.ts';
 import { readUtm, withUtm } from './links.ts';
 import { targetOf } from './merge-fields.ts';
 import { addContactToken, mergedOf } from './merging.ts';
-import type { Link } from './source.ts';
+import { type Link, pictureAt } from './source.ts';
 import * as store from './store.ts';
 
 /** Where a followed link leads. */
@@ -23,7 +24,11 @@ interface MailLinksDeps {
   marketing: Pick<MarketingSettings, 'keys'>;
   tracking: Pick<TrackingChoices, 'isTracked'>;
   projectOf(id: number): KeyOwner | null;
+  config: Pick<Config, 'public_url'>;
 }
+
+/** In place of a source's id, in the picture of a mail that has none of ours. */
+const NO_SOURCE = 0;
 
 export class MailLinks {
   /** Project keys, opened once: every link of every mail is made with one. */
@@ -59,15 +64,23 @@ export class MailLinks {
     };
   }
 
+  /** The picture of a mail that has no source of ours; null while its project has no key to make links with. */
+  pictureOf(read: Tx, { email_id, project_id }: { email_id: string; project_id: number }): string | null {
+    const hash = this.hashOf(read, project_id);
+    const token = hash && linkToken({ email_id, source_id: NO_SOURCE, position: 0 }, hash);
+    return token && pictureAt(`${this.deps.config.public_url}/o/${token}.gif`);
+  }
+
   /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
   mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
     const name = readLinkToken(token);
     if (name?.position !== 0) return null;
-    const owner = this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
+    const owner = this.#ownerBy(read, token, name);
     if (!owner) return null;
     const mail = sentMails.find(read, name.email_id);
     const is_tracked = this.#isTracked(read, owner.project_id, mail);
-    return { email_id: name.email_id, is_counted: is_tracked && mail !== null && isBulk(mail.source) };
+    const is_counted = mail !== null && (isBulk(mail.source) || mail.source === 'mailgun');
+    return { email_id: name.email_id, is_counted: is_tracked && is_counted };
   }
 
   /** Whether what its reader does is counted, as things stand now: of one that was sent before, too. */
@@ -78,8 +91,13 @@ export class MailLinks {
   /** The project whose mail a link's token is of; null for one that was not made here. */
   projectOfLink(read: Tx, token: string): number | null {
     const name = readLinkToken(token);
-    const source = name && this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
-    return source?.project_id ?? null;
+    return (name && this.#ownerBy(read, token, name)?.project_id) ?? null;
+  }
+
+  #ownerBy(read: Tx, token: string, name: LinkName): { project_id: number } | null {
+    return this.#foundBy(read, token, name, (id) =>
+      id === NO_SOURCE ? sentMails.find(read, name.email_id) : store.findSourceOwner(read, id),
+    );
   }
 
   /**

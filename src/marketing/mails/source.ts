@@ -220,7 +220,8 @@ function shownValues({ values, brand, public_url }: SourceInput): string[] {
   return [...Object.values(values), ...shown.map((value) => value ?? '')];
 }
 
-function pictureAt(address: string): string {
+/** A picture that nobody sees. */
+export function pictureAt(address: string): string {
   return `<img src="${Bun.escapeHTML(address)}" width="1" height="1" alt="" style="display:block;border:0">`;
 }
 

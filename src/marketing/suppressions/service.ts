@@ -223,19 +223,22 @@ export class Suppressions {
   /**
    * Lifts a suppression, of whatever kind, and records who did. Of a hard bounce, and of one by hand that
    * outlasted it, contacts of the address that bounced get the status that they had; whoever left or
-   * complained keeps that status. Throws AppError `not_found`.
+   * complained keeps that status. Throws AppError `not_found`, also where it is of another kind than asked for.
    */
   async lift(
     actor: Actor,
     owner: KeyOwner,
-    of: { address: string } | { id: string },
+    of: { address: string; kind?: SuppressionKind } | { id: string },
   ): Promise<SuppressionRecord> {
     const { read } = this.deps.database;
     const found =
       'id' in of
         ? store.findSuppressionById(read, owner.id, of.id.toUpperCase())
         : this.#findWritten(read, owner, of.address);
-    if (!found) throw notFound('Suppression');
+    const kind = 'kind' in of ? of.kind : found?.kind;
+    if (!found || found.kind !== kind) throw notFound('Suppression');
+    // With one of a kind alone, a person's own no stays.
+    if ('kind' in of && found.also_kind === 'unsubscribed') throw notFound('Suppression');
     const addresses = await this.#addressesOf(owner, [found]);
     return this.deps.database.write((tx) => {
       const lifted = this.#lift(tx, actor, owner, { id: found.id, addresses });

@@ -34,8 +34,8 @@ const INTERRUPT = [
 
 const HOLD = [
   `UPDATE emails SET due_at = ${HELD_FROM} + coalesce(due_at, 0)
-   WHERE job_id IS NULL AND source IN ('sequence', 'broadcast') AND project_id IN (SELECT id FROM projects)
-     AND status IN ('queued', 'sending') AND coalesce(due_at, 0) <= ${LAST_DATE_MS}`,
+   WHERE job_id IS NULL AND source IN ('sequence', 'broadcast', 'mailgun_bulk') AND project_id IN (SELECT id FROM projects)
+     AND status IN ('scheduled', 'queued', 'sending') AND coalesce(due_at, 0) <= ${LAST_DATE_MS}`,
   `UPDATE emails SET status = 'queued' WHERE ${UNDER_WAY}`,
   `UPDATE jobs SET run_at = ${HELD_FROM} + iif(status = 'processing', 0, run_at),
      interruptions = interruptions + (status = 'processing'), status = 'pending'

@@ -11,8 +11,8 @@ export const words = (text: string): readonly string[] => text.trim().split(/\s+
 export const GOING = words(`
   api_keys key_origins key_usage idempotent_answers audit_events objects upload_days object_link_keys email_templates email_schedules
   marketing_settings marketing_keys marketing_usage contact_lists contacts contact_tags contact_events contact_confirmations sign_ups_of_left
-  contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs app_calls
-  emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
+  contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs app_calls bulk_contents
+  emails email_bodies mailgun_events attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
   sequence_mails enrollments sequence_counts broadcasts broadcast_variants broadcast_recipients broadcast_counts broadcast_hours broadcast_links
   vault_environments vault_services vault_values vault_versions vault_reveals webhooks`);
 
@@ -33,7 +33,7 @@ export type Numbered = (typeof NUMBERED)[number];
 
 /** The table whose row a column names, by the name of the column: also where that row may be gone, so that no foreign key says it. */
 export const NAMES: Readonly<
-  Record<string, Numbered | 'projects' | 'emails' | 'contact_imports' | 'suppressions'>
+  Record<string, Numbered | 'projects' | 'emails' | 'app_calls' | 'contact_imports' | 'suppressions'>
 > = {
   project_id: 'projects',
   api_key_id: 'api_keys',
@@ -47,6 +47,7 @@ export const NAMES: Readonly<
   broadcast_id: 'broadcasts',
   source_id: 'merge_sources',
   email_id: 'emails',
+  call_id: 'app_calls',
   import_id: 'contact_imports',
   suppression_id: 'suppressions',
 };

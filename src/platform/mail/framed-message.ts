@@ -46,7 +46,7 @@ export class FramedMessages {
     const is_fit = mould && attachments.length === 0 && values.every(isSafeBesideOthers);
     if (!is_fit) return composeMessage({ ...content, ...fillFrame({ frame: this.frame, values }) });
     // As UTF-8, since some relays take addresses in other scripts (RFC 6531).
-    const message = Buffer.from(`${fieldsOf(content)}\r\n${fillMould(mould, values)}`);
+    const message = Buffer.from(`${fieldsOf(content)}\r\n${fillMould(mould, values, this.frame)}`);
     return signMessage(() => [message], content.dkim);
   }
 }
@@ -103,7 +103,11 @@ function cutAtMarks(message: string, boundary: string): Mould {
 }
 
 /** Each mail has a boundary of its own, so that no value can be made to look like one. */
-function fillMould({ texts, holes }: Mould, values: readonly string[]): string {
+function fillMould(
+  { texts, holes }: Mould,
+  values: readonly string[],
+  { are_values_html = false }: MailFrame,
+): string {
   const boundary = crypto.randomUUID();
   let message = '';
   let is_line_start = true;
@@ -117,7 +121,7 @@ function fillMould({ texts, holes }: Mould, values: readonly string[]): string {
     if (before?.in === 'boundary') add(boundary);
     else if (before) {
       const value = values[before.value] ?? '';
-      const encoded = encodeValue(before.in === 'html' ? Bun.escapeHTML(value) : value);
+      const encoded = encodeValue(before.in === 'html' && !are_values_html ? Bun.escapeHTML(value) : value);
       if (encoded !== '' && !is_line_start) add('=\r\n');
       add(encoded);
       if (text !== '' && !is_line_start && !text.startsWith('\r\n')) add('=\r\n');

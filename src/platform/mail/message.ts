@@ -32,9 +32,7 @@ export interface ComposedMessage {
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+^_`|~-]{1,76}$/;
 /** Headers that are made from the other fields of a MailContent. */
-const OWN_HEADERS = new Set(
-  'from sender to cc bcc subject date message-id reply-to mime-version dkim-signature'.split(' '),
-);
+const OWN_HEADERS = new Set('from to cc bcc subject date message-id mime-version dkim-signature'.split(' '));
 
 /** A line of a folded header holds one: RFC 2047 allows 75 with what surrounds it. */
 export const ENCODED_WORD_CHARS = 52;
@@ -178,7 +176,8 @@ export function buildMime(content: MailContent, boundary: string): MimeNode {
     attachments: content.attachments.map((attachment) => ({
       filename: attachment.filename,
       contentType: partTypeOf(attachment.mime_type),
-      contentDisposition: 'attachment',
+      ...(attachment.content_id === undefined ? {} : { cid: attachment.content_id }),
+      contentDisposition: attachment.content_id === undefined ? 'attachment' : 'inline',
       // Text attachments are base64 too, so that no relay can alter their lines.
       contentTransferEncoding: 'base64',
       content: lazyFile(attachment.path),

@@ -13,6 +13,8 @@ export interface MailAttachment {
   /** A blob on disk, which never changes while it is pinned; streamed from there. */
   path: string;
   size_bytes: number;
+  /** By which the HTML names it, where it stands in that. */
+  content_id?: string | undefined;
 }
 
 /** Everything of a mail but its bodies. */
@@ -53,8 +55,9 @@ export interface WholeContent {
 export interface MailFrame {
   /** Frames of the same key are the same. */
   key: string;
-  /** Values stand in it escaped. */
+  /** Values stand in it escaped, unless they are HTML. */
   html: readonly (string | number)[] | null;
+  are_values_html?: boolean;
   text: readonly (string | number)[] | null;
 }
 
@@ -254,5 +257,7 @@ export type MailerReply =
 export function fillFrame({ frame, values }: FramedBodies): { html: string | null; text: string | null } {
   const fill = (parts: MailFrame['html'], encode: (value: string) => string): string | null =>
     parts?.map((part) => (typeof part === 'string' ? part : encode(values[part] ?? ''))).join('') ?? null;
-  return { html: fill(frame.html, Bun.escapeHTML), text: fill(frame.text, (value) => value) };
+  const asItIs = (value: string): string => value;
+  const encode = frame.are_values_html ? asItIs : Bun.escapeHTML;
+  return { html: fill(frame.html, encode), text: fill(frame.text, asItIs) };
 }

@@ -610,7 +610,7 @@ CREATE TABLE emails ( -- EmailRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   job_id TEXT,
   api_key_id INTEGER,
-  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test', 'smtp', 'resend', 'mailgun')), -- EmailSource
+  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test', 'smtp', 'resend', 'mailgun', 'mailgun_bulk')), -- EmailSource
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)),
   status TEXT NOT NULL CHECK (status IN ( -- EmailStatus
     'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'unknown',
@@ -1242,6 +1242,37 @@ CREATE TABLE sign_ups_of_left ( -- SignUpOfLeftRow
   outcome_at INTEGER NOT NULL,
   PRIMARY KEY (project_id, hash)
 ) STRICT, WITHOUT ROWID;
+
+-- --- marketing: mailgun ----------------------------------------------------------------------------------------------
+
+-- What the mails of a call are made of that has one for each recipient: Mailgun's, with recipient-variables.
+CREATE TABLE bulk_contents ( -- BulkContentRow
+  call_id TEXT PRIMARY KEY REFERENCES app_calls (id) ON DELETE CASCADE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  body_html TEXT,
+  body_text TEXT,
+  has_picture INTEGER NOT NULL CHECK (has_picture IN (0, 1)), -- which tells of an opening
+  attachments TEXT NOT NULL -- JSON StoredAttachment[]; objects of its own
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bulk_contents_by_project ON bulk_contents (project_id, call_id);
+CREATE TRIGGER bulk_contents_gone AFTER DELETE ON bulk_contents WHEN OLD.attachments <> '[]' BEGIN
+  DELETE FROM objects WHERE public_id IN (SELECT value ->> 'public_id' FROM json_each(OLD.attachments));
+END;
+
+-- What Mailgun's clients are told of mails that came by its API; kept as long as these.
+CREATE TABLE mailgun_events ( -- MailgunEventRow
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  domain TEXT NOT NULL, -- in the path of the call, whatever its mails came from
+  at INTEGER NOT NULL,  -- microseconds since 1970: when it was written, later than all before it of the domain
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  event TEXT NOT NULL CHECK (event IN ('accepted', 'delivered', 'failed', 'opened', 'complained', 'unsubscribed')), -- MailgunEvent
+  is_permanent INTEGER CHECK (is_permanent IN (0, 1)), -- of a failure
+  reason TEXT,
+  code INTEGER,
+  message TEXT, -- what a mail server said
+  PRIMARY KEY (project_id, domain, at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mailgun_events_of_mail ON mailgun_events (email_id);
 
 -- --- marketing: tracking -------------------------------------------------------------------------------------------
 

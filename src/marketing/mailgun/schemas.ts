@@ -1,0 +1,2 @@
+/** Shapes that the tables of Mailgun's calls hold. */
+export type { StoredAttachment } from '../../mail/emails/service.ts';
