@@ -22,17 +22,17 @@ const SUPPRESSED = {
   hard_bounce: {
     code: 605,
     reason: 'suppress-bounce',
-    message: 'Not delivering to previously bounced address',
+    words: 'Not delivering to previously bounced address',
   },
   complaint: {
     code: 607,
     reason: 'suppress-complaint',
-    message: 'Not delivering to a user who marked your messages as spam',
+    words: 'Not delivering to a user who marked your messages as spam',
   },
   unsubscribed: {
     code: 606,
     reason: 'suppress-unsubscribe',
-    message: 'Not delivering to unsubscribed address',
+    words: 'Not delivering to unsubscribed address',
   },
 } as const;
 
@@ -49,8 +49,8 @@ interface ToldEvent extends MailgunEventRow {
 }
 
 /** What an event says besides what it is. */
-type Details = Pick<MailgunEventRow, 'is_permanent' | 'reason' | 'code' | 'message'>;
-const NO_DETAILS: Details = { is_permanent: null, reason: null, code: null, message: null };
+type Details = Pick<MailgunEventRow, 'is_permanent' | 'reason' | 'code' | 'words'>;
+const NO_DETAILS: Details = { is_permanent: null, reason: null, code: null, words: null };
 
 export class MailgunEvents {
   constructor(private readonly deps: EventsDeps) {}
@@ -140,7 +140,7 @@ export class MailgunEvents {
   #repliedTo(tx: Tx, email_id: string): Details {
     const email = emailLife.find(tx, email_id);
     const { smtp_code = null, smtp_response = null, error = null } = email ?? {};
-    return { ...NO_DETAILS, code: smtp_code, message: smtp_response ?? error };
+    return { ...NO_DETAILS, code: smtp_code, words: smtp_response ?? error };
   }
 
   #whySuppressed(tx: Tx, project_id: number, address: string): Details {
@@ -193,7 +193,7 @@ export class MailgunEvents {
   }
 
   #present(told: ToldEvent) {
-    const { at, event, is_permanent, reason, code, message, email } = told;
+    const { at, event, is_permanent, reason, code, words, email } = told;
     const { from_email, from_name, to_email, subject } = email;
     const { tags, variables } = this.#callOf(email.call_id ?? '');
     const from = from_name === null ? from_email : `${from_name} <${from_email}>`;
@@ -213,9 +213,9 @@ export class MailgunEvents {
         ? {
             'delivery-status': {
               code,
-              message: message ?? '',
+              message: words ?? '',
               description: '',
-              'enhanced-code': enhancedIn(message),
+              'enhanced-code': enhancedIn(words),
             },
           }
         : {}),

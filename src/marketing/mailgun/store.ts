@@ -47,21 +47,21 @@ export function findLastAt(read: Tx, project_id: number, domain: string): number
 }
 
 const insertRow = rawRun<(string | number | null)[]>(
-  `INSERT INTO mailgun_events (project_id, domain, at, email_id, event, is_permanent, reason, code, message)
+  `INSERT INTO mailgun_events (project_id, domain, at, email_id, event, is_permanent, reason, code, words)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 
 export function insertEvent(tx: Tx, row: MailgunEventRow): void {
-  const { project_id, domain, at, email_id, event, reason, code, message } = row;
+  const { project_id, domain, at, email_id, event, reason, code, words } = row;
   const is_permanent = row.is_permanent === null ? null : Number(row.is_permanent);
-  insertRow(tx, project_id, domain, at, email_id, event, is_permanent, reason, code, message);
+  insertRow(tx, project_id, domain, at, email_id, event, is_permanent, reason, code, words);
 }
 
 export const deleteEventsOf = rawRun<[email_id: string]>('DELETE FROM mailgun_events WHERE email_id = ?');
 
 /** The events of a mail, as its recipient is shown them. */
 export const listEventsOf = rawAll<Omit<MailgunEventRow, 'project_id'>, [email_id: string]>(
-  'SELECT domain, at, email_id, event, is_permanent, reason, code, message FROM mailgun_events WHERE email_id = ? ORDER BY at',
+  'SELECT domain, at, email_id, event, is_permanent, reason, code, words FROM mailgun_events WHERE email_id = ? ORDER BY at',
   mailgunEvents,
 );
 

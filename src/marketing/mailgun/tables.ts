@@ -31,6 +31,6 @@ export const mailgunEvents = sqliteTable('mailgun_events', {
   is_permanent: integer({ mode: 'boolean' }),
   reason: text(),
   code: integer(),
-  message: text(),
+  words: text(),
 });
 export type MailgunEventRow = typeof mailgunEvents.$inferSelect;

@@ -187,7 +187,9 @@ function arriveEmail(row: Row, arrival: Arrival): Row {
   const arriving = {
     ...row,
     mailbox_id: mailboxes.get(Number(row.mailbox_id)) ?? null,
-    merge: row.merge === null ? null : mergeOf(row.merge, arrival),
+    // Mail of another product's API has values alone.
+    merge:
+      row.merge === null || row.source === 'mailgun_bulk' ? (row.merge ?? null) : mergeOf(row.merge, arrival),
   };
   if (!WAITING.includes(row.status ?? null)) return arriving;
   const is_bulk = row.job_id === null;

@@ -41,7 +41,7 @@ const ODD: readonly (readonly [columns: string, value: Stored])[] = [
      contacts.consent_ip contacts.consent_origin contact_tags.tag contact_events.event segments.name sequences.name
      sequence_counts.step sequence_counts.track sequence_mails.step enrollments.track enrollments.step broadcasts.name
      broadcasts.preheader broadcasts.template webhooks.description projects.name projects.notes projects.description
-     projects.app_identifier projects.primary_url projects.repo_url email_bodies.body_html email_bodies.body_text
+     projects.app_identifier projects.primary_url projects.repo_url email_bodies.body_html email_bodies.body_text bulk_contents.body_html bulk_contents.body_text
      access_tokens.name tracking_choices.ip tracking_choices.origin`,
     ANYTHING,
   ],
@@ -67,7 +67,7 @@ const ODD: readonly (readonly [columns: string, value: Stored])[] = [
   ['emails.message_id', `<${OF_OTHERS.replace(/[\r\n]/g, '')}${'x'.repeat(20_000)}@a.example>`],
   // Words of relays, resolvers and readers of mail.
   [
-    `emails.smtp_response emails.error emails.choice email_attempts.smtp_response email_attempts.choice email_reports.words email_replies.subject
+    `emails.smtp_response emails.error emails.choice email_attempts.smtp_response email_attempts.choice email_reports.words mailgun_events.words email_replies.subject
      email_replies.text contact_imports.error jobs.error enrollments.error projects.link_domain_problem`,
     OF_OTHERS,
   ],
@@ -92,7 +92,8 @@ const IN_ONE_FORM = words(`
   contact_import_rejections.reason suppressions.hash suppressions.mailbox tracking_choices.email addresses_to_forget.email
   merge_sources.hash merge_links.target jobs.type jobs.lane emails.requested_domain emails.quota_day emails.from_email emails.domain
   emails.to_email emails.reply_to emails.template emails.ip emails.tls email_bodies.message email_attempts.mailbox email_attempts.tls
-  captured_messages.mailbox email_reports.address email_reports.mailbox email_replies.digest email_replies.from_email
+  captured_messages.mailbox email_reports.address email_reports.mailbox mailgun_events.domain mailgun_events.reason
+  email_replies.digest email_replies.from_email
   sequence_counts.what broadcasts.reply_to broadcast_counts.what vault_services.service vault_services.environment vault_environments.name
   vault_values.environment vault_values.service vault_values.field vault_versions.environment vault_versions.service vault_versions.field
   vault_versions.sealed vault_versions.actor_id vault_reveals.environment

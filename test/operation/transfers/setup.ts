@@ -69,6 +69,22 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
 
   const mail = { subject: 'Hello', body_text: 'Text' };
   const sent = await post('/emails/send', { to: 'ann@example.com', ...mail }, { 'Idempotency-Key': 'once' });
+  const called = await app.call('POST', '/v3/news.example.com/messages', {
+    headers: {
+      Authorization: `Basic ${btoa(`api:${plain_key}`)}`,
+      'Content-Type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({
+      ...{
+        from: 'hello@news.example.com',
+        to: 'ann@example.com',
+        'recipient-variables': '{}',
+        ...mail,
+        text: 'Text',
+      },
+    }).toString(),
+  });
+  if (called.status !== 200) throw new Error(called.text);
   await on.pass();
   const later = await post('/emails/send', {
     ...{ to: 'bob@example.com', ...mail, attachments: [pinned] },

@@ -1269,7 +1269,7 @@ CREATE TABLE mailgun_events ( -- MailgunEventRow
   is_permanent INTEGER CHECK (is_permanent IN (0, 1)), -- of a failure
   reason TEXT,
   code INTEGER,
-  message TEXT, -- what a mail server said
+  words TEXT, -- of a mail server
   PRIMARY KEY (project_id, domain, at)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mailgun_events_of_mail ON mailgun_events (email_id);
