@@ -219,9 +219,7 @@ function createWork(on: Tenancy) {
     hastenJob(tx, job_id, run_at);
     engine.wake();
   };
-  const pins: Pins = {
-    isPinned: (tx, id) => isPinned(tx, id) || isUnfinishedUpload(tx, id),
-  };
+  const pins: Pins = { isPinned: (tx, id) => isPinned(tx, id) || isUnfinishedUpload(tx, id) };
   const bytes = new ObjectBytes({ ...on, pins });
   const variants = new Variants({
     ...on,
@@ -251,12 +249,12 @@ function createWork(on: Tenancy) {
     factsOfFile: (path) => maintenance.factsOfFile(path),
   });
   const internal_objects = new InternalObjects({ ...on, bytes });
-  const bytes_of = { objects, internal_objects };
-  const mail = createMail({ ...on, ...bytes_of, enqueue, hasten });
+  const given = { ...on, objects, internal_objects, enqueue, hasten };
+  const mail = createMail(given);
   on.invitations.mailBy(() => mail.mailboxes.prepareNotice());
   cascades.push(objects.projectCascade(), uploads.projectCascade(), emailsCascade);
   const webhooks = createWebhooks(on);
-  const marketing = createMarketing({ ...on, ...mail, ...webhooks, ...bytes_of, enqueue, hasten });
+  const marketing = createMarketing({ ...given, ...mail, ...webhooks });
   tellWebhooks({ ...on, ...mail, ...webhooks, ...marketing, objects });
   cascades.push(...marketingCascades(marketing), webhooks.webhooks.projectCascade());
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
