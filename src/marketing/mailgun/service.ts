@@ -26,7 +26,7 @@ import {
 } from '../../platform/http/callers.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
-import type { MailLinks } from '../mails/service.ts';
+import type { MarketingMail } from '../mails/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
@@ -52,7 +52,7 @@ export interface MailgunDeps {
   marketing: Pick<MarketingSettings, 'settings' | 'keys'>;
   suppressions: Suppressions;
   tracking: Pick<TrackingChoices, 'isTracked'>;
-  links: MailLinks;
+  links: MarketingMail['links'];
   projects: Pick<Projects, 'requireActive'>;
   projectOf(id: number): KeyOwner | null;
 }

@@ -46,7 +46,6 @@ import { type ComposedTwice, type Link, type Source, type SourceInput, tryToComp
 import * as store from './store.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
-export type { MailLinks } from './following.ts';
 export { brandOf, layOutBodies } from './layout.ts';
 export { contactOfMail, lastMailsTo, makesNoMail, readVariables } from './merging.ts';
 export { mailPage } from './pages.ts';
