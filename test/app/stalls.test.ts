@@ -158,6 +158,33 @@ describe('a JSON body holds nobody up', () => {
   });
 });
 
+test('a request to the API of Resend, as large as it may be, holds nobody up', async () => {
+  const from = 'shop@mail.example.com';
+  const mail = { from, to: 'ann@example.org', subject: 's', text: 't' };
+  const content = Buffer.alloc(18 * 1024 ** 2, 'abc').toString('base64');
+  const to = Array.from({ length: 50 }, (_, at) => `a${at}@example.org`);
+  const bodies: Record<string, unknown> = {
+    'a large file': { ...mail, attachments: [{ filename: 'a', content }] },
+    'a large text': { ...mail, text: fill('ab\n', 15_000_000) },
+    'much HTML without a text': { ...mail, text: undefined, html: fill('<p>a <b>b</b>\n') },
+    'one line': { ...mail, headers: { 'X-A': fill('x') } },
+    'addresses without end': { ...mail, to: fill('"a" (b) ') },
+    'what is no base64': { ...mail, attachments: [{ filename: 'a', content: `${fill(' ', 20_000_000)}!` }] },
+  };
+  const send = (path: string, body: string) => async () => {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Length': String(Buffer.byteLength(body)) };
+    await on.app.call('POST', `/resend${path}`, { headers, body: Buffer.from(body) });
+  };
+  const sent = Object.entries({ ...bodies, ...BODIES }).map(
+    ([what, body]): [string, () => Promise<unknown>] => [
+      what,
+      send('/emails', typeof body === 'string' ? body : JSON.stringify(body)),
+    ],
+  );
+  const crowd = JSON.stringify(Array.from({ length: 20 }, () => ({ ...mail, to })));
+  expect(await tooLong([...sent, ['a crowd', send('/emails/batch', crowd)]])).toEqual([]);
+});
+
 test('a paste of as many addresses as are allowed, and of many more, holds nobody up', async () => {
   const path = pathOf(route('POST', '/email-lists/:list/imports'), values);
   const texts: Readonly<Record<string, string>> = {

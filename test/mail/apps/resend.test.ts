@@ -1,5 +1,6 @@
 /** The API of Resend: by its own SDK as it is, what it refuses, and what becomes of what it sent. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import PostalMime from 'postal-mime';
 import { Resend } from 'resend';
 import { EMAIL_BODY_RETENTION_MS, EMAIL_LOG_RETENTION_MS } from '../../../src/limits.ts';
@@ -206,6 +207,56 @@ describe("npm's resend", () => {
         status: 422,
         body: { name: 'validation_error' },
       });
+  });
+
+  test('moves what is scheduled within the limits of the days, or not at all', async () => {
+    const key = await on.project.key({ can_read: true, can_send_emails: true, email_daily_limit: 1 });
+    const client = clientOf(key);
+    const on_day = (days: number) => ({ ...MAIL, scheduledAt: later(days * DAY_MS) });
+    const { id } = dataOf(await client.emails.send(on_day(1)));
+    const full = dataOf(await client.emails.send(on_day(2)));
+    expect((await client.emails.update({ id, scheduledAt: later(2 * DAY_MS) })).error).toMatchObject({
+      ...{ statusCode: 429, name: 'daily_quota_exceeded' },
+    });
+    expect((await client.emails.send(on_day(1))).error).toMatchObject({ name: 'daily_quota_exceeded' });
+    const scheduledAt = later(3 * DAY_MS);
+    dataOf(await client.emails.update({ id, scheduledAt }));
+    const next = dataOf(await client.emails.send(on_day(1)));
+    expect(dataOf(await client.emails.get(id))).toMatchObject({
+      scheduled_at: scheduledAt,
+      last_event: 'scheduled',
+    });
+    for (const one of [id, full.id, next.id]) dataOf(await client.emails.cancel(one));
+  });
+
+  test('reads any mail of the project, and its state in words of Resend', async () => {
+    const { body } = await on.send({
+      from_name: 'Shop',
+      cc: ['cy@example.org'],
+      reply_to: 'help@example.org',
+    });
+    const id = String(body.id);
+    await on.settle();
+    expect(dataOf(await resend.emails.get(id))).toMatchObject({
+      ...{ id, from: `Shop <${FROM}>`, to: ['ada@example.org'], cc: ['cy@example.org'], bcc: [] },
+      ...{ reply_to: ['help@example.org'], text: 'Hi Ada', tags: [], last_event: 'sent' },
+    });
+    const told = {
+      queued: 'queued',
+      sending: 'queued',
+      unknown: 'failed',
+      bounced: 'bounced',
+      complained: 'complained',
+    };
+    for (const [status, event] of Object.entries(told)) {
+      await on.app.services.database.write((tx) =>
+        tx.run(sql`UPDATE emails SET status = ${status} WHERE id = ${id}`),
+      );
+      expect(dataOf(await resend.emails.get(id))).toMatchObject({ last_event: event });
+    }
+    await on.app.services.database.write((tx) =>
+      tx.run(sql`UPDATE emails SET status = 'sent' WHERE id = ${id}`),
+    );
   });
 
   test('is set up by the environment alone, as the guide has it', async () => {
