@@ -1,5 +1,5 @@
 /** A mail of a sequence or broadcast in a browser: what it says there, what of it runs, and how long it is there. */
-import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
 import { EMAIL_BODY_RETENTION_MS } from '../../../src/limits.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { WORDS } from '../../../src/platform/words/words.ts';
@@ -105,10 +105,15 @@ describe('a mail in a browser', () => {
     );
   });
 
-  test('of any length is made without anybody waiting for it', async () => {
+  test('is made beside the server where it is long, so that nobody waits for it', async () => {
+    const done = spyOn(mail.app.services.beside, 'do');
+    const fills = () => done.mock.calls.filter(([, task]) => task.name.endsWith('fill page')).length;
+    expect((await open(await sent())).status).toBe(200);
+    expect(fills()).toBe(0);
     const long = `<p>${'Long. '.repeat(40_000)}</p>`;
     await mail.template({ body_html: HTML.replace('</body>', `${long}</body>`) });
     expect((await open(await sent())).text).toContain(`${long}</body></html>`);
+    expect(fills()).toBe(1);
   });
 
   test('is as it was sent, whatever became of template, settings and contact since', async () => {
@@ -224,7 +229,8 @@ describe('the first line of the layout', () => {
     expect(mail.app.services.marketing.settings(Number(id)).view_link).toBe(false);
   });
 
-  test('stands in previews, and is no dead link of theirs', async () => {
+  test('stands in previews, and is no dead link of theirs, where the server runs on one’s own machine', async () => {
+    mail = await startMailApp({ env: { SATCHEL_PUBLIC_URL: 'http://localhost:8420' } });
     await mail.settings({ view_link: true });
     const shown = dataOf(
       await mail.mirror('POST', '/email-templates/preview', {
@@ -236,7 +242,7 @@ describe('the first line of the layout', () => {
       }),
     );
     expect(
-      linksOf(String(shown.body_html)).filter((link) => link === 'http://satchel.test/view/test'),
+      linksOf(String(shown.body_html)).filter((link) => link === 'http://localhost:8420/view/test'),
     ).toHaveLength(2);
     expect(shown.problems).toEqual([]);
   });
