@@ -66,7 +66,7 @@ export const FREE_TEXTS: readonly string[] = words(`
   actor_name app_id app_identifier body body_html body_markdown body_text brand_logo_url brand_name brand_website_url category choice
   consent_ip consent_origin created_by_name cron_expression description disabled_reason error event filename first_name from_name
   idempotency_key last_name link_domain_problem message_id name note notes origin postal_address preheader primary_url reason repo_url sealed
-  smtp_response source step subject tag target text track tracking_ip tracking_origin url user_agent words`);
+  smtp_response source step subject summary tag target text title track tracking_ip tracking_origin url user_agent words`);
 /** Such texts whose names mean one line elsewhere: a cell of a file that is no address, a template that is yet to be written. */
 const FREE_COLUMNS: readonly string[] = words(
   'broadcasts.template contact_import_rejections.email tracking_choices.ip',

@@ -40,7 +40,7 @@ const ODD: readonly (readonly [columns: string, value: Stored])[] = [
      contact_lists.name contact_lists.description contacts.first_name contacts.last_name contacts.source contacts.reason
      contacts.consent_ip contacts.consent_origin contact_tags.tag contact_events.event segments.name sequences.name
      sequence_counts.step sequence_counts.track sequence_mails.step enrollments.track enrollments.step broadcasts.name
-     broadcasts.preheader broadcasts.title broadcasts.summary broadcasts.template webhooks.description projects.name projects.notes projects.description
+     broadcasts.preheader broadcasts.summary broadcasts.template webhooks.description projects.name projects.notes projects.description
      projects.app_identifier projects.primary_url projects.repo_url email_bodies.body_html email_bodies.body_text bulk_contents.body_html bulk_contents.body_text
      access_tokens.name tracking_choices.ip tracking_choices.origin`,
     ANYTHING,
@@ -61,7 +61,7 @@ const ODD: readonly (readonly [columns: string, value: Stored])[] = [
   ],
   // Names and subjects of mails; a Message-ID is any text of a message that came by SMTP.
   [
-    'emails.subject emails.from_name emails.to_name marketing_settings.from_name email_schedules.from_name email_schedules.subject broadcasts.from_name',
+    'emails.subject emails.from_name emails.to_name marketing_settings.from_name email_schedules.from_name email_schedules.subject broadcasts.from_name broadcasts.title',
     OF_MAIL,
   ],
   ['emails.message_id', `<${OF_OTHERS.replace(/[\r\n]/g, '')}${'x'.repeat(20_000)}@a.example>`],

@@ -1512,7 +1512,7 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   decided_at INTEGER,
   winner INTEGER,          -- its place in the variants of ab: what the rest gets
   in_archive INTEGER CHECK (in_archive IN (0, 1)), -- null: it is fixed when sending begins
-  title TEXT,              -- of its mail as anybody may read it; null before sending, and where it needs a contact's values
+  title TEXT,              -- of its mail as anybody may read it; null until it is sent, and where it needs a contact's values
   summary TEXT,
   job_id TEXT,             -- the job that waits for send_at, and then sends
   bounces_since INTEGER,   -- mails that ended since then count towards the bounce threshold
