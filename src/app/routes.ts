@@ -15,6 +15,7 @@ import { resendRoutes } from '../mail/apps/resend-routes.ts';
 import { deliveryRoutes } from '../mail/deliveries/routes.ts';
 import { emailRoutes } from '../mail/emails/routes.ts';
 import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
+import { relayEventRoutes } from '../mail/relay-events/routes.ts';
 import { domainReportRoutes, replyRoutes, submissionRoutes } from '../mail/routes.ts';
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
@@ -94,6 +95,7 @@ export function createRoutes(services: Services): Route[] {
     ...mailgunRoutes(services),
     ...webhookRoutes(services),
     ...mailboxRoutes(services),
+    ...relayEventRoutes(services),
     ...sendingDomainRoutes(services),
     ...domainReportRoutes(services),
     ...backupRoutes(services),

@@ -9,8 +9,10 @@ import type { Database } from '../platform/database/database.ts';
 import type { Beside } from '../platform/host/beside.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
+import type { Destinations } from '../platform/http/destinations.ts';
 import type { Idempotency } from '../platform/http/idempotency.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import type { Sender } from '../platform/http/sender.ts';
 import type { JobQueue } from '../platform/jobs/engine.ts';
 import type { generateDkimKey } from '../platform/mail/dkim.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
@@ -26,6 +28,9 @@ import { Emails } from './emails/service.ts';
 import { InboxReaders } from './inboxes/reader.ts';
 import { Inboxes } from './inboxes/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
+import { RelayEventIntake } from './relay-events/intake.ts';
+import { RelayEvents } from './relay-events/service.ts';
+import { Sns } from './relay-events/sns.ts';
 import { Replies } from './replies/service.ts';
 import { createScheduleTask, Schedules } from './schedules/service.ts';
 import { SendingDomains } from './sending-domains/service.ts';
@@ -54,6 +59,8 @@ interface MailNeeds extends JobQueue {
   internal_objects: ConstructorParameters<typeof Emails>[0]['internal_objects'] & MessageStore;
   limiter: RateLimiter;
   blobs: AppsDeps['blobs'];
+  destinations: Destinations;
+  sender: Sender;
   ownership: { refuseChanges(): void };
 }
 
@@ -64,7 +71,8 @@ export function createMail(needs: MailNeeds) {
   const on = { ...needs, max_body_bytes: needs.config.max_email_body_bytes };
   const sending_domains = new SendingDomains({ ...on, mailboxes: () => mailboxes });
   const inboxes = new Inboxes(on);
-  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
+  const relay_events = new RelayEvents(on);
+  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes, relay_events });
   const templates = new Templates(on);
   const viewer = new MessageViewer();
   const emails: Emails = new Emails({
@@ -81,10 +89,14 @@ export function createMail(needs: MailNeeds) {
   const apps = new Apps({ ...on, emails });
   const domain_reports = new DomainReports({ ...on, sending_domains });
   const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies, domain_reports });
+  const sns = new Sns({ ...on, relay_events });
+  const relay_event_intake = new RelayEventIntake({ ...on, relay_events, sns, deliveries });
   const inbox_readers = new InboxReaders({ ...on, inboxes, arrivals });
   return {
     sending_domains,
     inboxes,
+    relay_events,
+    relay_event_intake,
     mailboxes,
     templates,
     template_names: templateNaming(on),

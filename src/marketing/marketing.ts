@@ -123,7 +123,9 @@ export function createMarketing(needs: MarketingNeeds) {
   deliveries.listeners.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an end than that their mail ended.
   const { sequence_life } = sequencing;
-  deliveries.listeners.add((tx, event) => contacts.onMail(tx, event), { kinds: ['bounced', 'complained'] });
+  deliveries.listeners.add((tx, event) => contacts.onMail(tx, event), {
+    kinds: ['bounced', 'complained', 'unsubscribed'],
+  });
   deliveries.listeners.add((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;

@@ -306,6 +306,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /global-origins',
     'POST /mailboxes',
     'POST /mailboxes/check',
+    'POST /mailboxes/:address/events/rotate',
     'POST /mailboxes/:address/test',
     'GET /sending-domains',
     'GET /sending-domains/:name',
@@ -496,6 +497,7 @@ describe('without a credential', () => {
       'POST /console/session',
       'POST /console/welcome/:token',
       'POST /join/:token',
+      'POST /relay-events/:token',
       'POST /unsubscribe/:token',
     ]);
   });

@@ -18,7 +18,7 @@ export interface SinkBehavior {
   sender?: { like: RegExp; reply: SinkReply; at: 'mail' | 'rcpt' };
   /** Refuse these recipients, by address. */
   rcpt?: Record<string, SinkReply>;
-  /** Answer the content with this. */
+  /** Answer the content with this; with 250 it is taken. */
   data?: SinkReply;
   /** Never answer at this stage. `connect` says nothing at all, not even TLS. */
   hang?: 'connect' | 'greeting' | 'mail' | 'rcpt' | 'data';
@@ -234,7 +234,8 @@ function handlersOf(
             if (socket.remotePort === session.remotePort) socket.destroy();
           return;
         }
-        if (!sink.behavior.data && sink.behavior.hang !== 'data') {
+        const is_taken = (sink.behavior.data?.code ?? 250) < 300;
+        if (is_taken && sink.behavior.hang !== 'data') {
           sink.mails.push(sunk(session, Buffer.concat(chunks)));
           context.changed();
         }

@@ -61,6 +61,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'mailbox.added': 'added the mailbox {name}',
   'mailbox.changed': 'changed the mailbox {name}',
   'mailbox.checked': 'tried the relay of the mailbox {name}',
+  'mailbox.events_rotated': 'gave the relay events of the mailbox {name} another address',
   'mailbox.paused': 'paused the mailbox {name}',
   'mailbox.removed': 'removed the mailbox {name}',
   'mailbox.resumed': 'resumed the mailbox {name}',

@@ -44,7 +44,7 @@ export interface HandingDeps {
   emails: Pick<Emails, 'bodiesOf' | 'wholeOf'>;
   mailboxes: Pick<Mailboxes, 'outlets'>;
   objects: AttachmentFiles;
-  return_paths: Pick<ReturnPaths, 'addressFor'>;
+  return_paths: Pick<ReturnPaths, 'addressFor' | 'eventCodeFor'>;
 }
 
 /** The outcome of handing a mail over; `captured` where it was kept instead. */
@@ -108,6 +108,7 @@ export class Handing {
           purpose,
           envelope_id: email.id,
           return_path,
+          fields: await this.#eventFieldsOf(email, outlet),
         }),
         captured: null,
       };
@@ -123,6 +124,12 @@ export class Handing {
   async #returnPathOf(email: EmailRow, { verp_base }: Outlet): Promise<string | null> {
     if (verp_base === null) return null;
     return this.deps.return_paths.addressFor(this.deps.database, verp_base, email.id);
+  }
+
+  /** By which the relay's events name the mail. */
+  async #eventFieldsOf(email: EmailRow, { event_fields }: Outlet): Promise<Record<string, string>> {
+    const code = event_fields && (await this.deps.return_paths.eventCodeFor(this.deps.database, email.id));
+    return event_fields && code !== null ? event_fields(code) : {};
   }
 
   #contentOf(

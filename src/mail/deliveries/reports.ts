@@ -9,7 +9,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
-import { recipientsOf } from './beginning.ts';
+import { keepFirstAttempt, recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
 import type { Deliveries } from './service.ts';
 import { insertReport, listReports, listReportsOf } from './store.ts';
@@ -27,7 +27,7 @@ export interface Evidence {
 /**
  * Keeps a report. It changes the log where it is about the mail's own recipient, and all who listen are
  * told. A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a
- * hard one as well. `refused` changes no log. False where nothing changes: the report came before, is about
+ * hard one as well. `refused` and `unsubscribed` change no log. False where nothing changes: the report came before, is about
  * nobody whom the mail was sent to, or the mail never left. Throws AppError `not_found`.
  */
 export function report(
@@ -47,7 +47,11 @@ export function report(
   if (!insertReport(tx, row)) return false;
   const is_own = address === email.to_email;
   // A refusal because of us says nothing of the recipient, and the relay has taken the mail.
-  if (is_own && kind !== 'refused') emailLife.report(tx, email, { kind, smtp_code, words, at });
+  if (is_own && kind !== 'refused' && kind !== 'unsubscribed') {
+    // Its words take the place of what the relay answered.
+    if (kind === 'bounced' || kind === 'soft_bounced') keepFirstAttempt(tx, email);
+    emailLife.report(tx, email, { kind, smtp_code, words, at });
+  }
   const is_captured = told.is_captured ?? (email.is_test || email.is_captured);
   listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own, is_captured });
   if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {

@@ -1,6 +1,6 @@
 /**
  * Return paths of one mail each (VERP): `bounces+<email id>.<code>@example.com`, whose code nobody makes
- * without our key. A report that has one is about that mail.
+ * without our key. A report that has one is about that mail, and so is a relay's event that has `<email id>-<code>`.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { MAX_REPORT_CANDIDATES } from '../../limits.ts';
@@ -34,23 +34,40 @@ export class ReturnPaths {
     const at = return_path.lastIndexOf('@');
     const key = await this.#key.obtain(database);
     if (key === null) return null;
-    const code = codeOf(key, email_id);
+    const code = codeOf(key, 'return_path', email_id);
     return `${return_path.slice(0, at)}+${email_id.toLowerCase()}.${code}${return_path.slice(at)}`;
   }
 
   /** The mail that an address was made for; null for any that we did not make. */
   emailOf(read: Tx, address: string): string | null {
-    const [, email_id = '', code = ''] = /\+([0-9a-z]{26})\.([0-9a-f]{20})@[^@]+$/i.exec(address) ?? [];
+    return this.#verified(read, 'return_path', /\+([0-9a-z]{26})\.([0-9a-f]{20})@[^@]+$/i.exec(address));
+  }
+
+  /** What a mail carries so that events of its relay name it; null as for `addressFor`. */
+  async eventCodeFor(database: Database, email_id: string): Promise<string | null> {
+    const key = await this.#key.obtain(database);
+    return key && `${email_id.toLowerCase()}-${codeOf(key, 'relay_event', email_id)}`;
+  }
+
+  /** The mail that an event's code was made for; null for any that we did not make. */
+  emailOfEvent(read: Tx, event_code: string): string | null {
+    return this.#verified(read, 'relay_event', /^([0-9a-z]{26})-([0-9a-f]{20})$/i.exec(event_code));
+  }
+
+  #verified(read: Tx, use: CodeUse, found: RegExpExecArray | null): string | null {
+    const [, email_id = '', code = ''] = found ?? [];
     const key = isUlid(email_id) ? this.#key.find(read) : null;
     if (key === null) return null;
-    const is_ours = timingSafeEqual(Buffer.from(codeOf(key, email_id)), Buffer.from(code.toLowerCase()));
+    const is_ours = timingSafeEqual(Buffer.from(codeOf(key, use, email_id)), Buffer.from(code.toLowerCase()));
     return is_ours ? email_id.toUpperCase() : null;
   }
 }
 
-function codeOf(key: Uint8Array, email_id: string): string {
+type CodeUse = 'return_path' | 'relay_event';
+
+function codeOf(key: Uint8Array, use: CodeUse, email_id: string): string {
   return new Bun.CryptoHasher('sha256', key)
-    .update(`return_path\0${email_id.toLowerCase()}`)
+    .update(`${use}\0${email_id.toLowerCase()}`)
     .digest('hex')
     .slice(0, CODE_CHARS);
 }

@@ -35,6 +35,7 @@ import {
   type RetryBody,
   sentMails,
 } from '../emails/service.ts';
+import type { Teller, ToldEvent } from '../relay-events/service.ts';
 import type { Replies } from '../replies/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
@@ -43,6 +44,7 @@ import { BulkSending } from './bulk-sending.ts';
 import { HeldMail } from './held.ts';
 import { type EmailEvent, Listeners } from './listeners.ts';
 import { longestWait, type Patience, unansweredOf } from './patience.ts';
+import { takeEvent } from './relay-events.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report, wordsOfRefusal } from './reports.ts';
 import {
@@ -202,6 +204,12 @@ export class Deliveries {
       return { recipient: address, kind, is_new };
     });
     return { email_id: email.id, told };
+  }
+
+  /** Takes what a relay's provider told of a mail, as relay-events.ts has it. */
+  takeEvent(tx: Tx, told: ToldEvent, by: Teller): boolean {
+    const { return_paths, listeners } = this;
+    return takeEvent(tx, told, by, { return_paths, listeners, now_ms: this.deps.clock.now() });
   }
 
   /* --- For the operator ------------------------------------------------------------------------------------------- */

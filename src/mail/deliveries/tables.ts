@@ -12,7 +12,14 @@ export const ATTEMPT_OUTCOMES = [
   'interrupted',
 ] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
-export const REPORT_KINDS = ['delivered', 'bounced', 'soft_bounced', 'refused', 'complained'] as const;
+export const REPORT_KINDS = [
+  'delivered',
+  'bounced',
+  'soft_bounced',
+  'refused',
+  'complained',
+  'unsubscribed',
+] as const;
 export type ReportKind = (typeof REPORT_KINDS)[number];
 
 export const emailAttempts = sqliteTable('email_attempts', {

@@ -24,7 +24,7 @@ export const emailEvent = named(
     outcome: words(
       'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `unanswered` (the relay may have taken it), ' +
         '`postponed` (it waits for an attachment or for room on the server), `interrupted`, null while it is under way; of a ' +
-        'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`; of a ' +
+        'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`, `unsubscribed`; of a ' +
         "reply: `automatic`, null for a person's.",
     ),
     who: words(
@@ -245,6 +245,7 @@ function tellReport({ kind, address, words, reported_at }: ReportRow): string {
     soft_bounced: 'was returned, for a reason that may pass',
     refused: 'was not taken because of the mailbox that it came from, which says nothing of the recipient',
     complained: 'was complained about',
+    unsubscribed: 'was answered by an unsubscription at the relay',
   };
   return `Reported ${toIso(reported_at)}: for ${address} it ${told[kind]}: ${words}`;
 }

@@ -2,6 +2,7 @@
 import { and, eq, max, sql } from 'drizzle-orm';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { firstIdOf } from '../../platform/host/ids.ts';
 import { type EmailRow, type EmailSource, emails } from './tables.ts';
 
 /** The columns of a mail that its links and pictures need. */
@@ -50,6 +51,29 @@ export function listByMessageId(read: Tx, message_id: string): EmailRow[] {
   const own = id === undefined ? undefined : read.select().from(emails).where(eq(emails.id, id)).get();
   if (own?.message_id.toLowerCase() === message_id.toLowerCase()) return [own];
   return cameWhole(read, message_id, MAX_OF_ONE_MESSAGE);
+}
+
+/** Mails to one recipient alone that are looked at: nobody gets more from a project in a month. */
+const MAX_SENT_TO = 500;
+
+const sentToOne = rawAll<EmailRow, [string, string, string, number]>(
+  `WITH RECURSIVE owner (id) AS (
+      SELECT min(project_id) FROM emails
+      UNION ALL SELECT (SELECT min(project_id) FROM emails WHERE project_id > owner.id) FROM owner WHERE id IS NOT NULL)
+    SELECT emails.* FROM owner CROSS JOIN emails INDEXED BY emails_by_recipient
+      ON project_id = owner.id AND to_email = ?1 COLLATE NOCASE AND emails.id >= ?2
+    WHERE mailbox_id IN (SELECT value FROM json_each(?3)) AND cc = '[]' AND bcc = '[]' AND attempts > 0
+    ORDER BY emails.id DESC LIMIT ?4`,
+  emails,
+);
+
+/** Mails of any project to one recipient alone that some mailboxes sent, or are sending, the newest first. */
+export function listToOne(
+  read: Tx,
+  to: string,
+  { since_ms, mailboxes }: { since_ms: number; mailboxes: readonly number[] },
+): EmailRow[] {
+  return sentToOne(read, to, firstIdOf(since_ms), JSON.stringify(mailboxes), MAX_SENT_TO);
 }
 
 const newestTo = rawAll<{ id: string }, [number, string, string | null, number]>(`

@@ -14,6 +14,8 @@ import { paginateAll } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import { type InboxAddress, type InboxRecord, parseInbox } from '../inboxes/service.ts';
+import { type EventsRecord, PROVIDERS } from '../relay-events/service.ts';
+import { registerEvents } from './events-cli.ts';
 import { type Relay, relayOf } from './relay.ts';
 import { readRelayOptions, withRelayOptions } from './relay-options.ts';
 import type { MailboxRecord } from './schemas.ts';
@@ -29,6 +31,7 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
   const mailbox = cli.noun('mailbox');
   registerAdd(cli, mailbox);
   registerChange(cli, mailbox);
+  registerEvents(cli, mailbox);
   mailbox
     .verb('list', 'every mailbox, with what it sent today and how its relay is')
     .example('satchel mailbox list')
@@ -230,7 +233,7 @@ function readReturnPath(text: string | undefined): string | null {
 
 /** In short: what most changes are about. */
 function present(mailbox: MailboxRecord) {
-  const { daily_limit, rate, return_path, inbox } = mailbox;
+  const { daily_limit, rate, return_path, inbox, events } = mailbox;
   return {
     mailbox: mailbox.address,
     state: presentState(mailbox),
@@ -240,18 +243,20 @@ function present(mailbox: MailboxRecord) {
     bounces: [
       ...(return_path === null ? [] : [`to ${return_path}`]),
       ...(mailbox.verp ? ['a return path of its own for each mail'] : []),
+      ...(events === null ? [] : [`told by ${PROVIDERS[events.provider].label}: ${presentEvents(events)}`]),
       ...(inbox === null ? [] : [`read at ${inbox.address}: ${presentInbox(inbox)}`]),
     ],
   };
 }
 
 function presentAll(mailbox: MailboxRecord) {
-  const { pace, inbox } = mailbox;
+  const { pace, inbox, events } = mailbox;
   return {
     ...mailbox,
     relay: mailbox.relay ?? 'captures mail',
     pace: pace && `${[...presentPace(pace), `refused since ${pace.since}`].join(', ')}: ${pace.words}`,
     inbox: inbox && `${inbox.address}, ${presentInbox(inbox)}`,
+    events: events && `${events.provider}, ${presentEvents(events)}`,
   };
 }
 
@@ -263,6 +268,11 @@ function presentState({ state, resting_until, pace }: MailboxRecord): string {
 function presentPace({ allowed, waits_until }: NonNullable<MailboxRecord['pace']>): string[] {
   const waits = waits_until === null ? [] : [`waits until ${waits_until}`];
   return [...(allowed === null ? [] : [`slowed to ${allowed}`]), ...waits];
+}
+
+function presentEvents({ last_event_at, problem }: EventsRecord): string {
+  const last = last_event_at === null ? 'none came yet' : `the last one came ${last_event_at}`;
+  return problem === null ? last : `refused: ${problem}`;
 }
 
 function presentInbox({ last_error, last_look_at, skipped, unread }: InboxRecord): string {

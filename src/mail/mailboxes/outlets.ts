@@ -9,6 +9,7 @@ import type { DkimIdentity } from '../../platform/mail/dkim.ts';
 import type { MailContent, SmtpRoute } from '../../platform/mail/types.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import type { Inboxes } from '../inboxes/service.ts';
+import type { RelayEvents } from '../relay-events/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { gapOf, parseRate } from './pace.ts';
 import * as store from './store.ts';
@@ -22,6 +23,8 @@ export interface Outlet {
   envelope_sender: string;
   /** What return paths of one mail each are made from; null where mails get none. */
   verp_base: string | null;
+  /** What its mails bear besides, by a code of each, for events of the relay; null where none are wanted. */
+  event_fields: ((code: string) => Record<string, string>) | null;
   /** Null for a capturing mailbox. */
   route: SmtpRoute | null;
   /** Null where the relay signs. */
@@ -33,6 +36,7 @@ export interface OutletsDeps {
   key_ring: KeyRing;
   sending_domains: SendingDomains;
   inboxes: Inboxes;
+  relay_events: RelayEvents;
 }
 
 export class Outlets {
@@ -64,6 +68,7 @@ export class Outlets {
       address: mailbox.address,
       envelope_sender: mailbox.return_path ?? mailbox.address,
       verp_base: verpBaseOf(mailbox, this.deps.inboxes.find(read, mailbox.id) !== null),
+      event_fields: this.deps.relay_events.fieldsFor(read, mailbox.id),
       route: this.#routeOf(read, mailbox, {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,

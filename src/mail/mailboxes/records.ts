@@ -2,6 +2,7 @@
 
 import { toIso } from '../../platform/host/clock.ts';
 import type { InboxRecord } from '../inboxes/service.ts';
+import type { EventsRecord } from '../relay-events/service.ts';
 import { verpOf } from './outlets.ts';
 import { parseRate, tellPace } from './pace.ts';
 import { describeRelay } from './relay.ts';
@@ -19,13 +20,14 @@ const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 interface Known {
   domain: string;
   inbox: InboxRecord | null;
+  events: EventsRecord | null;
   used_today: number;
   pace: Pace | null;
   now_ms: number;
 }
 
 export function presentMailbox(mailbox: MailboxRow, known: Known): MailboxRecord {
-  const { inbox, now_ms } = known;
+  const { inbox, events, now_ms } = known;
   const is_resting = mailbox.status === 'active' && (mailbox.resting_until ?? 0) > now_ms;
   const rate = mailbox.rate === null ? null : parseRate(mailbox.rate);
   const pace = known.pace && tellPace(known.pace, rate, now_ms);
@@ -55,6 +57,7 @@ export function presentMailbox(mailbox: MailboxRow, known: Known): MailboxRecord
     refusal: is_refused ? mailbox.refusal : null,
     refused_at: is_refused ? toIso(mailbox.refused_at) : null,
     inbox,
+    events,
     created_at: toIso(mailbox.created_at),
   };
 }

@@ -8,7 +8,7 @@ import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import type { RelayCheck } from '../../platform/mail/types.ts';
 import type { Relay } from './relay.ts';
-import { providerAt } from './relay-providers.ts';
+import { otherPortsHint, providerAt } from './relay-providers.ts';
 
 /** Contract. Each holds a connection to a server that somebody named. */
 const CHECKS_AT_ONCE = 2;
@@ -72,6 +72,7 @@ const LOGIN_HINTS: Readonly<Record<string, string>> = {
   sendgrid: "SendGrid's user is always apikey, and the password an API key that may send mail.",
   mailgun: "Mailgun wants the SMTP credentials of the sending domain, which stand under 'Domain settings'.",
   postmark: "Postmark's user and password are both the token of the server.",
+  resend: "Resend's user is always resend, and the password an API key that may send.",
   brevo: "Brevo's password is an SMTP key, made under 'SMTP & API'.",
   mailjet: "Mailjet's user is the API key and its password the secret key.",
   google: 'Google wants an app password, which an account has once two-step verification is on.',
@@ -79,14 +80,17 @@ const LOGIN_HINTS: Readonly<Record<string, string>> = {
   fastmail: 'Fastmail wants an app password that may send by SMTP.',
 };
 
-function hintOf({ stage, smtp_code }: RelayCheck, { host, port }: Relay): string | null {
+function hintOf({ stage, smtp_code, words }: RelayCheck, { host, port }: Relay): string | null {
   switch (stage) {
     case null:
       return null;
     case 'connect':
-      return port === 25
-        ? 'Many hosting providers close port 25. Try 587, or 465 with TLS.'
-        : 'Is the host spelt as the provider writes it, and its port? The usual ones are 587, and 465 with TLS; some hosting providers close them, and 2525 is then often open.';
+      return (
+        otherPortsHint({ host, port }, words) ??
+        (port === 25
+          ? 'Many hosting providers close port 25. Try 587, or 465 with TLS.'
+          : 'Is the host spelt as the provider writes it, and its port? The usual ones are 587, and 465 with TLS; some hosting providers close them, and 2525 is then often open.')
+      );
     case 'tls':
       return 'Port 465 begins with TLS, port 587 has STARTTLS. The host must be the name that stands in its certificate.';
     case 'greeting':

@@ -1,20 +1,23 @@
 /** Relays of well-known providers, by the names that are given them on the command line. */
+import { EVENT_PROVIDERS, PROVIDERS as EVENTS } from '../relay-events/service.ts';
 import type { RelayParts } from './relay.ts';
 
 /**
- * Each takes submission on port 587 with STARTTLS; the hosts are those of the providers' own pages on SMTP.
+ * Each takes submission on port 587 with STARTTLS; hosts and other ports are those of the providers' own pages on
+ * SMTP. A port that ends in 465 begins with TLS.
  */
 const PROVIDERS = {
-  ses: ['Amazon SES', 'email-smtp.REGION.amazonaws.com'],
-  sendgrid: ['SendGrid', 'smtp.sendgrid.net'],
-  mailgun: ['Mailgun', 'smtp.mailgun.org'],
-  postmark: ['Postmark', 'smtp.postmarkapp.com'],
-  brevo: ['Brevo', 'smtp-relay.brevo.com'],
-  mailjet: ['Mailjet', 'in-v3.mailjet.com'],
-  google: ['Google Workspace', 'smtp.gmail.com'],
-  microsoft: ['Microsoft 365', 'smtp.office365.com'],
-  fastmail: ['Fastmail', 'smtp.fastmail.com'],
-} as const satisfies Record<string, readonly [label: string, host: string]>;
+  ses: ['Amazon SES', 'email-smtp.REGION.amazonaws.com', [2587, 2465]],
+  sendgrid: ['SendGrid', 'smtp.sendgrid.net', [2525]],
+  mailgun: ['Mailgun', 'smtp.mailgun.org', [2525]],
+  postmark: ['Postmark', 'smtp.postmarkapp.com', [2525]],
+  brevo: ['Brevo', 'smtp-relay.brevo.com', [2525]],
+  mailjet: ['Mailjet', 'in-v3.mailjet.com', [2525, 588, 80]],
+  resend: ['Resend', 'smtp.resend.com', [2587, 2465]],
+  google: ['Google Workspace', 'smtp.gmail.com', []],
+  microsoft: ['Microsoft 365', 'smtp.office365.com', []],
+  fastmail: ['Fastmail', 'smtp.fastmail.com', []],
+} as const satisfies Record<string, readonly [label: string, host: string, other_ports: readonly number[]]>;
 const SUBMISSION = { port: 587, tls: 'required' } as const;
 const REGION = 'REGION';
 
@@ -24,13 +27,12 @@ export const PROVIDER_FORM = Object.entries(PROVIDERS)
 
 /** All of them, for a form; a `host` with REGION in it is that of a region. */
 export function listProviders() {
-  return Object.entries(PROVIDERS).map(([name, [label, host]]) => ({
-    name,
-    label,
-    host,
-    ...SUBMISSION,
-    user: usualUserOf(name, null),
-  }));
+  return Object.entries(PROVIDERS).map(([name, [label, host, other_ports]]) => {
+    const told = EVENT_PROVIDERS.find((each) => each === name);
+    const events = told ? { place: EVENTS[told].place, ticks: EVENTS[told].ticks } : null;
+    const user = usualUserOf(name, null);
+    return { name, label, host, ...SUBMISSION, other_ports: [...other_ports], user, events };
+  });
 }
 
 /** The name of the provider whose relay a host is; null where it is of none of them. */
@@ -62,5 +64,22 @@ function hostOf(named: string): string | null {
  */
 export function usualUserOf(named: string, password: string | null): string | null {
   if (named === 'sendgrid') return 'apikey';
+  if (named === 'resend') return 'resend';
   return named === 'postmark' ? password : null;
+}
+
+/** A connection that was not answered, in the mailer's words and the system's. */
+const TIMED_OUT = /\bwithin [\d.]+ s\b|timed? ?out/i;
+const USUAL_PORTS = [25, 465, 587];
+
+/** Where else a provider takes mail, as hosters close the usual ports; null where that is no reason. */
+export function otherPortsHint(relay: { host: string; port: number }, words: string): string | null {
+  const name = providerAt(relay.host);
+  const [, [label, , ports]] = Object.entries(PROVIDERS).find(([each]) => each === name) ?? [
+    '',
+    ['', '', []],
+  ];
+  if (!TIMED_OUT.test(words) || !USUAL_PORTS.includes(relay.port) || ports.length === 0) return null;
+  const told = ports.map((port) => (port % 1000 === 465 ? `${port} with TLS` : String(port)));
+  return `Many hosting providers close port ${relay.port}. ${label} takes mail on ${told.join(', ')} as well.`;
 }

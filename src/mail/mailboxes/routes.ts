@@ -53,6 +53,8 @@ const CHANGING_BY_ITSELF = [
   'skipped',
   'last_look_at',
   'last_error_at',
+  'last_event_at',
+  'problem',
   'waiting_emails',
 ];
 
@@ -62,6 +64,18 @@ export function mailboxRoutes(services: Needs): Route[] {
   return [
     ...mailboxRecordRoutes(services, load),
     ...relayRoutes(services),
+    managementRoute({
+      method: 'POST',
+      path: `${MAILBOX}/events/rotate`,
+      needs,
+      tag,
+      summary: 'Give relay events another address',
+      description: `${NAMED_BY} That of before is unknown at once: put the new one into the provider's settings.`,
+      response: mailboxRecord,
+      load,
+      handle: ({ resource, caller, ctx }) =>
+        mailboxes.rotateEvents(actorOf(caller, ctx.ip), resource.address),
+    }),
     managementRoute({
       method: 'POST',
       path: `${MAILBOX}/test`,

@@ -15,6 +15,7 @@ import {
   text,
 } from '../../platform/http/schema.ts';
 import { inboxOf, inboxRecord, parseInbox } from '../inboxes/service.ts';
+import { EVENT_PROVIDERS, eventsRecord } from '../relay-events/service.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { changeRelay, MAX_PORT, parseRelay, RELAY_TLS, relayOf } from './relay.ts';
 import { CHECK_STAGES } from './relay-check.ts';
@@ -86,6 +87,24 @@ const inbox_url = {
   description: 'imap[s]://user:password@host:port/folder, where reports about its mail arrive; or its parts.',
 };
 
+/** A key stays until another comes; another provider takes it away. */
+const newEvents = named(
+  'NewMailboxEvents',
+  t.Object({
+    provider: oneOf(EVENT_PROVIDERS),
+    ...optionals(
+      nullables({
+        key: text({
+          min: 1,
+          max: MAX_RELAY_LOGIN_CHARS,
+          description: 'What the provider signs with, of sendgrid, mailgun and resend. Never shown again.',
+        }),
+        configuration_set: text({ min: 1, max: 64, description: 'Of ses: the one whose events are told.' }),
+      }),
+    ),
+  }),
+);
+
 const settings = {
   smtp_url: text(relay_url),
   capture: t.Boolean({ description: 'Keep what is sent instead of delivering it; in place of `relay`.' }),
@@ -119,6 +138,7 @@ export const mailboxChanges = named(
     ...settings,
     relay: t.Union([relayChanges, text(relay_url)]),
     ...nullables(optional),
+    events: nullable(newEvents),
     state: oneOf(['active', 'paused']),
   }),
 );
@@ -170,6 +190,7 @@ const fields = {
   ),
   refused_at: at,
   inbox: nullable(inboxRecord),
+  events: nullable(eventsRecord),
   created_at: dateTime(),
 };
 export const mailboxRecord = named('Mailbox', t.Object(fields));
@@ -185,6 +206,15 @@ export const relayProvider = named(
     port: t.Integer(),
     tls: oneOf(RELAY_TLS),
     user: nullable(t.String({ description: 'Whom everybody logs in as there.' })),
+    other_ports: t.Array(t.Integer(), {
+      description: 'Where it takes mail as well; those that end in 465 begin with TLS.',
+    }),
+    events: nullable(
+      t.Object(
+        { place: t.String(), ticks: t.String() },
+        { description: 'Where the URL of events goes in its settings, and which of them to tick.' },
+      ),
+    ),
   }),
 );
 

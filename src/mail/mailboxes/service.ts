@@ -14,6 +14,7 @@ import { STRANGER } from '../../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent, MailPurpose, SmtpRoute } from '../../platform/mail/types.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
+import type { EventsRecord, NewEvents, RelayEvents } from '../relay-events/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
@@ -24,6 +25,7 @@ import { Paces } from './paces.ts';
 import { presentMailbox } from './records.ts';
 import { changeRelay, type Relay, type RelayParts } from './relay.ts';
 import { RelayChecks } from './relay-check.ts';
+import { otherPortsHint } from './relay-providers.ts';
 import type { MailboxRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { MailboxRow } from './tables.ts';
@@ -67,6 +69,8 @@ export interface NewMailbox {
 /** A field that is absent stays as it is. */
 export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & {
   status?: MailboxRow['status'];
+  /** Where its relay's provider tells what became of its mail; null: nowhere. */
+  events?: NewEvents | null;
   /** In place of `relay`: what is to change of the one that is there. */
   relay_parts?: RelayParts;
 };
@@ -85,6 +89,7 @@ interface MailboxesDeps extends OutletsDeps {
   mailer: Mailer;
   sending_domains: SendingDomains;
   inboxes: Inboxes;
+  relay_events: RelayEvents;
 }
 
 export class Mailboxes {
@@ -164,7 +169,7 @@ export class Mailboxes {
       const before = store.findMailboxById(tx, id);
       const domain = before && this.deps.sending_domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-      const { relay: new_relay, relay_parts, inbox, status, ...plain } = changes;
+      const { relay: new_relay, relay_parts, inbox, events, status, ...plain } = changes;
       const joined = relay_parts && changeRelay(before, relay_parts);
       const relay = joined?.relay ?? new_relay;
       const sealed = joined?.keeps_password ? before.sealed_smtp_password : null;
@@ -175,28 +180,45 @@ export class Mailboxes {
       const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
       const columns = relay === undefined ? {} : this.#relayColumns(tx, before.address, relay, sealed);
       const was_read = this.deps.inboxes.find(tx, id);
+      const was_told = this.deps.relay_events.find(tx, id);
+      const has_parts = inbox !== undefined || events !== undefined;
+      if (events && { ...before, ...columns }.kind === 'capture')
+        throw invalid({ events: ['are told by relays, and this mailbox captures its mail'] });
       const settings = {
         ...plain,
         ...columns,
         ...(relay === undefined ? {} : RESTED),
         ...(status === undefined ? {} : { status }),
         ...(status === 'active' ? RESTED : {}),
-        ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
+        ...(is_changed || has_parts ? { verp_refusal: null, revision: before.revision + 1 } : {}),
       };
       if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
       if (inbox !== undefined) this.deps.inboxes.set(tx, id, inbox);
+      if (events !== undefined) this.deps.relay_events.set(tx, id, events);
       if (relay !== undefined || changes.rate !== undefined || status === 'active') this.pace.forget(tx, id);
       const note = (event: string, changes: Changes = {}): void =>
         this.#audit(tx, actor, event, before.address, now, changes);
-      if (is_changed || inbox !== undefined)
+      if (is_changed || has_parts)
         note('mailbox.changed', {
           ...changesOf(before, { ...plain, ...columns }),
           ...(inbox === undefined ? {} : inboxChange(was_read, this.deps.inboxes.find(tx, id))),
+          ...(events === undefined ? {} : eventsChange(was_told, this.deps.relay_events.find(tx, id))),
         });
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
       this.deps.sending_domains.takeOver(tx, actor, domain.id);
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
     });
+  }
+
+  /** Gives a mailbox's relay events another address. Throws AppError `not_found`, `conflict` where it has none. */
+  async rotateEvents(actor: Actor, address: string): Promise<MailboxRecord> {
+    const mailbox = this.require(address);
+    const now = this.deps.clock.now();
+    await this.deps.database.write((tx) => {
+      this.deps.relay_events.rotate(tx, mailbox.id);
+      this.#audit(tx, actor, 'mailbox.events_rotated', mailbox.address, now);
+    });
+    return this.show(mailbox);
   }
 
   /** `sealed` is a password that stays. */
@@ -401,7 +423,7 @@ export class Mailboxes {
     const told =
       answer !== 'not yet' && answer.outcome !== 'sent' && answer.is_stranger
         ? { smtp_code: null, response: STRANGER }
-        : { smtp_code, response };
+        : { smtp_code, response: withPortsHint(response, mailbox) };
     return { address: mailbox.address, to: recipient.address, outcome, ...told };
   }
 
@@ -429,6 +451,7 @@ export class Mailboxes {
       domain,
       now_ms,
       inbox: this.deps.inboxes.find(read, mailbox.id),
+      events: this.deps.relay_events.find(read, mailbox.id),
       used_today: store.readUsage(read, mailbox.id, utcDay(now_ms)),
       pace: store.findPace(read, mailbox.id),
     });
@@ -437,6 +460,12 @@ export class Mailboxes {
   #audit(tx: Tx, actor: Actor, event: string, address: string, now_ms: number, changes: Changes = {}): void {
     recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null, changes }, now_ms);
   }
+}
+
+/** Names other ports where the one that was tried is closed, as it seems. */
+function withPortsHint(response: string, { smtp_host: host, smtp_port: port }: MailboxRow): string {
+  const hint = host !== null && port !== null ? otherPortsHint({ host, port }, response) : null;
+  return hint === null ? response : `${response} ${hint}`;
 }
 
 const NOT_YET = {
@@ -450,6 +479,14 @@ const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: nu
 /** Throws AppError `invalid`. */
 function requireRate(rate: string | null | undefined): void {
   if (typeof rate === 'string' && parseRate(rate) === null) throw invalid({ rate: [`must be ${RATE_FORM}`] });
+}
+
+/** Where only its key became another one, the rest is the same. */
+function eventsChange(before: EventsRecord | null, after: EventsRecord | null): Changes {
+  const tell = (of: EventsRecord | null): string | null =>
+    of && [of.provider, ...(of.configuration_set === null ? [] : [of.configuration_set])].join(', ');
+  const [from, to] = [tell(before), tell(after)];
+  return { events: from === to && to !== null ? { secret: true } : { from, to } };
 }
 
 /** Where only its password became another one, the address is the same. */

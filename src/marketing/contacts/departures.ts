@@ -56,6 +56,8 @@ export function departureOf({
   kind,
   is_report_of_copy,
 }: Pick<EmailEvent, 'kind' | 'is_report_of_copy'>): Departure | null {
+  // Whoever got a copy and wants no more has said so themselves.
+  if (kind === 'unsubscribed') return kind;
   if (is_report_of_copy) return null;
   if (kind === 'bounced') return 'hard_bounce';
   return kind === 'complained' ? 'complaint' : null;

@@ -374,7 +374,8 @@ export class Contacts extends Records<ContactRow, ContactRecord> {
     const kind = departureOf(event);
     const owner = kind && this.deps.projectOf(event.project_id);
     const address = owner && contactAddress(event.address);
-    if (address) this.leave(tx, owner, address.email, kind, { mailbox: event.mailbox.toLowerCase() });
+    const by = { mailbox: event.mailbox.toLowerCase(), is_readers_own: kind === 'unsubscribed' };
+    if (address) this.leave(tx, owner, address.email, kind, by);
   }
 
   /** The contacts of an address on all lists. */

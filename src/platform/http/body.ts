@@ -103,10 +103,10 @@ export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
   return value;
 }
 
-/** As `parseJsonObject`, for any value. */
-export function parseJson(raw: Uint8Array): unknown {
+/** Any JSON, as `parseJsonObject`. */
+export function parseJson(raw: Uint8Array, max_members = MAX_JSON_MEMBERS): unknown {
   // Checked before it is parsed: parsing a hostile body takes more than linear time.
-  refuseSprawling(raw);
+  refuseSprawling(raw, max_members);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(raw);
     return text.trim() === '' ? {} : JSON.parse(text);
@@ -125,7 +125,7 @@ const BRACE = { open: 0x7b, close: 0x7d };
  * Throws AppError `invalid` for a body with too many members and items or too deep nesting, in one pass over
  * its bytes. Means nothing for a body that is no JSON.
  */
-function refuseSprawling(raw: Uint8Array): void {
+function refuseSprawling(raw: Uint8Array, max_members: number): void {
   let count = 0;
   let depth = 0;
   let is_in_string = false;
@@ -146,8 +146,8 @@ function refuseSprawling(raw: Uint8Array): void {
     if (is_empty) depth += 1;
     else if (closes) depth -= 1;
     else if (byte === QUOTE) is_in_string = true;
-    if (count > MAX_JSON_MEMBERS)
-      throw invalid({ _: [`The body has more than ${MAX_JSON_MEMBERS} members and items in all.`] });
+    if (count > max_members)
+      throw invalid({ _: [`The body has more than ${max_members} members and items in all.`] });
     if (depth > MAX_JSON_DEPTH)
       throw invalid({ _: [`The body is nested deeper than ${MAX_JSON_DEPTH} levels.`] });
   }

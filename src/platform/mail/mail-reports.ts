@@ -183,6 +183,22 @@ function diagnosticOf(block: Fields): string {
   return /^[^;]*;\s*(.*)$/s.exec(block.first('diagnostic-code') ?? '')?.[1] ?? supplement;
 }
 
+/**
+ * What a server's reply means that is in what a provider tells of a failure, with its code and words; null where none is in it.
+ * `status` is what the provider says besides (RFC 3463).
+ */
+export function judgeReply(
+  told: string,
+  status: string | null,
+): { kind: ReportedEnd; smtp_code: number | null; words: string } | null {
+  const bounded = told.slice(0, MAX_REPORT_FIELD_CHARS);
+  const said = /^\s*[\w-]{1,20}\s*;\s*(.*)$/s.exec(bounded)?.[1] ?? bounded.trim();
+  const words = plainWords(replyIn(said));
+  // The second figure of a reply is 0 to 5 (RFC 5321 4.2.1): a provider's own codes are none.
+  if (!/^[45][0-5]\d(?!\d)/.test(words)) return null;
+  return { kind: endOf(status, words, said), smtp_code: codeOf(words), words };
+}
+
 function replyIn(diagnostic: string): string {
   return /^[245]\d\d(?!\d)/.test(diagnostic) ? diagnostic : (lastReplyIn(diagnostic) ?? diagnostic);
 }
@@ -282,7 +298,7 @@ function decodeXtext(text: string): string {
 }
 
 /** One line without control characters, cut as replies are. */
-function plainWords(text: string): string {
+export function plainWords(text: string): string {
   const line = text
     .replace(/\p{Cc}+/gu, ' ')
     .replace(/ {2,}/g, ' ')

@@ -4,7 +4,7 @@ import { isShortage } from '../host/shortages.ts';
 import { serve } from '../host/threads.ts';
 import { createResolver } from './dns.ts';
 import { FramedMessages } from './framed-message.ts';
-import { bytesOf, type ComposedMessage, composeMessage, signWhole } from './message.ts';
+import { bytesOf, type ComposedMessage, composeMessage, signWhole, withFields } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
 import { serverLookup } from './server-lookup.ts';
 import { checkRelay } from './smtp-check.ts';
@@ -103,7 +103,7 @@ async function composeAndSend(request: Deliver): Promise<DeliveryOutcome> {
   const { content, route, recipients, options, handed } = request;
   let message: ComposedMessage;
   try {
-    message = await compose(content);
+    message = await withFields(await compose(content), options.fields ?? {});
   } catch (error) {
     if (isShortage(error)) return postponedOutcome(messageOf(error));
     // A mail that is unfit stays so; any other failure may pass.

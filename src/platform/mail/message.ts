@@ -122,6 +122,35 @@ export async function signMessage(
   return { size_bytes: signature.length + size_bytes, is_8bit, signature, read };
 }
 
+/** A message with these fields before all others, but for those that it has itself. Throws as `read` does. */
+export async function withFields(
+  message: ComposedMessage,
+  fields: Readonly<Record<string, string>>,
+): Promise<ComposedMessage> {
+  if (Object.keys(fields).length === 0) return message;
+  const section = await fieldsIn(message);
+  const added = Object.entries(fields)
+    .filter(([name]) => !new RegExp(`^${name}[ \\t]*:`, 'im').test(section))
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const top = Buffer.from(added.join(''), 'latin1');
+  const read = async function* (): AsyncIterable<Buffer> {
+    yield top;
+    yield* message.read();
+  };
+  return { ...message, size_bytes: top.length + message.size_bytes, read };
+}
+
+/** Its header fields, with one character a byte. */
+async function fieldsIn(message: ComposedMessage): Promise<string> {
+  let start = Buffer.alloc(0);
+  for await (const chunk of message.read()) {
+    start = Buffer.concat([start, chunk]);
+    const end = start.indexOf('\r\n\r\n');
+    if (end >= 0) return start.toString('latin1', 0, end);
+  }
+  return start.toString('latin1');
+}
+
 /** The whole message as one block of bytes. Throws as `read` does. */
 export async function bytesOf(message: ComposedMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -112,6 +112,8 @@ export interface DeliverOptions {
   envelope_id?: string;
   /** Envelope sender of this mail alone. Where the relay refuses it, the route's sender is used. */
   return_path?: string | null;
+  /** Fields that go before all others, unsigned; one that the mail has itself stays as it is. */
+  fields?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -77,6 +77,8 @@ describe('adding', () => {
     expect(listOf(providers)).toContainEqual({
       ...{ name: 'sendgrid', label: 'SendGrid', host: 'smtp.sendgrid.net', port: 587, tls: 'required' },
       user: 'apikey',
+      other_ports: [2525],
+      events: { place: expect.stringContaining('Event Webhook'), ticks: expect.stringContaining('Bounced') },
     });
     expect(listOf(providers)).toContainEqual(
       expect.objectContaining({ name: 'ses', host: 'email-smtp.REGION.amazonaws.com', user: null }),

@@ -12,6 +12,8 @@ import {
   composeMessage,
   deriveText,
   MAX_BUFFERED_MESSAGE_BYTES,
+  signWhole,
+  withFields,
 } from '../../../src/platform/mail/message.ts';
 import type { MailAttachment, MailContent } from '../../../src/platform/mail/types.ts';
 import { mailOf, SAMPLE_DATE_MS } from '../../support/mail-samples.ts';
@@ -371,4 +373,26 @@ test('a large message is streamed: signed, whole, and the same at every reading'
 test('text is derived even from HTML nested beyond reason', () => {
   const depth = 60_000;
   expect(deriveText(`${'<div>'.repeat(depth)}deep${'</div>'.repeat(depth)}<p>end</p>`)).toContain('...');
+});
+
+test('fields of a relay go before all others, unsigned; one that the mail has itself stays alone', async () => {
+  const dkim = { domain: 'example.com', selector: 's1', private_key_pem: key.private_key_pem };
+  const fields = { 'X-SES-MESSAGE-TAGS': 'satchel=1', 'X-Mine': 'theirs' };
+  const plain = await composeMessage(mailOf({ headers: { 'x-mine': 'ours' }, dkim }));
+  const message = await withFields(plain, fields);
+  const raw = (await bytesOfMessage(message)).toString('latin1');
+  expect(raw).toBe(`X-SES-MESSAGE-TAGS: satchel=1\r\n${(await bytesOfMessage(plain)).toString('latin1')}`);
+  expect(message.size_bytes).toBe(raw.length);
+  expect(header(raw, 'x-mine')).toBe('ours');
+  expect(header(raw, 'dkim-signature')).not.toContain('x-ses');
+  // Of a message that came whole, too, where the same words in its body are no field.
+  const path = join(dir, crypto.randomUUID());
+  const came = 'Subject: Hi\r\nX-SES-Message-Tags : a=b\r\n\r\nX-Mine: not a field\r\n';
+  await writeFile(path, came);
+  const from = { address: 'a@example.com', name: null };
+  const whole = await withFields(
+    await signWhole({ path, size_bytes: came.length, from, dkim: null }),
+    fields,
+  );
+  expect((await bytesOfMessage(whole)).toString()).toBe(`X-Mine: theirs\r\n${came}`);
 });

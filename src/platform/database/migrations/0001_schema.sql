@@ -567,6 +567,25 @@ CREATE TABLE inboxes ( -- InboxRow
   last_unread TEXT NOT NULL DEFAULT '[]' -- JSON { at: number, subject: string, reason: 'too_large' | 'doctype' | 'encrypted' | 'broken' }[]; the last of them, the newest first
 ) STRICT;
 
+-- --- mail: relay events ------------------------------------------------------------------------------------------
+
+-- Where the provider of a mailbox's relay tells what became of its mail, and how that goes.
+CREATE TABLE relay_events ( -- EventsRow
+  mailbox_id INTEGER PRIMARY KEY REFERENCES mailboxes (id) ON DELETE CASCADE,
+  provider TEXT NOT NULL CHECK (provider IN ('ses', 'sendgrid', 'mailgun', 'postmark', 'brevo', 'mailjet', 'resend')), -- EventProvider
+  configuration_set TEXT,
+  sealed_key TEXT,
+  sealed_token TEXT NOT NULL, -- of the URL
+  token_hash TEXT NOT NULL UNIQUE,
+  topic TEXT,     -- the only one of SNS that is believed: the first that asked
+  confirmed TEXT, -- hash of the address that confirmed it last
+  last_event_at INTEGER,
+  refused_at INTEGER,
+  refusals INTEGER NOT NULL DEFAULT 0, -- in a row
+  problem TEXT, -- why the last one was refused, until one is taken
+  set_at INTEGER NOT NULL
+) STRICT;
+
 -- --- mail: templates -----------------------------------------------------------------------------------------------
 
 CREATE TABLE email_templates ( -- TemplateRow
@@ -824,7 +843,7 @@ CREATE INDEX captured_by_age ON captured_messages (captured_at);
 CREATE TABLE email_reports ( -- ReportRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('delivered', 'bounced', 'soft_bounced', 'refused', 'complained')), -- ReportKind
+  kind TEXT NOT NULL CHECK (kind IN ('delivered', 'bounced', 'soft_bounced', 'refused', 'complained', 'unsubscribed')), -- ReportKind
   address TEXT NOT NULL COLLATE NOCASE, -- the recipient whom it concerns
   smtp_code INTEGER,
   words TEXT NOT NULL,
