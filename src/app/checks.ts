@@ -9,6 +9,7 @@ import { deliveryChecks } from '../mail/deliveries/reports.ts';
 import { domainReportChecks } from '../mail/domain-reports/service.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
+import { eventChecks } from '../mail/mailboxes/event-checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
 import { submissionChecks } from '../mail/submission/checks.ts';
@@ -47,6 +48,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...mailboxChecks(services),
     ...submissionChecks(services),
     ...inboxChecks(services),
+    ...eventChecks(services),
     ...deliveryChecks(services),
     ...objectStoreChecks(services),
     ...variantChecks(services),

@@ -43,7 +43,8 @@ export async function sweepEmails({ database, clock, objects }: Omit<SweepDeps, 
   const day = utcDay(now - 2 * DAY_MS);
   await database.write((tx) => {
     store.deleteKeyUsageBefore(tx, day);
-    deleteUsageBefore(tx, day);
+    // Doctor compares a week's with what relays told.
+    deleteUsageBefore(tx, utcDay(now - 8 * DAY_MS));
     store.deleteHoursBefore(tx, Math.floor((now - ACTIVITY_RETENTION_MS) / HOUR_MS));
   });
 }

@@ -89,7 +89,7 @@ const inbox_url = {
 
 /** A key stays until another comes; another provider takes it away. */
 const newEvents = named(
-  'NewMailboxEvents',
+  'MailboxEventsChanges',
   t.Object({
     provider: oneOf(EVENT_PROVIDERS),
     ...optionals(

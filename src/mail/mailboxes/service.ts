@@ -359,6 +359,11 @@ export class Mailboxes {
     return (mailbox && this.deps.sending_domains.findById(read, mailbox.domain_id)?.name) ?? null;
   }
 
+  /** How many mails a mailbox has taken from a UTC day on. */
+  countSentSince(id: number, day: string): number {
+    return store.countUsageSince(this.deps.database.read, id, day) ?? 0;
+  }
+
   /** By address or number. Throws AppError `not_found`. */
   require(named: string): MailboxRow {
     const { read } = this.deps.database;

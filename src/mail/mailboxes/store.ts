@@ -1,7 +1,7 @@
 /** SQL of mailboxes, their daily usage, and what the choice among them is made from. */
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun, rawValue } from '../../platform/database/raw-sql.ts';
 import {
   type MailboxKind,
   type MailboxRow,
@@ -93,6 +93,10 @@ const usageOfDay = rawAll<{ mailbox_id: number; n: number }, [day: string]>(
 export function listUsage(tx: Tx, day: string): Map<number, number> {
   return new Map(usageOfDay(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
 }
+
+export const countUsageSince = rawValue<number, [mailbox_id: number, day: string]>(
+  'SELECT coalesce(sum(n), 0) FROM mailbox_usage WHERE mailbox_id = ? AND day >= ?',
+);
 
 /** Counts so many more messages for a mailbox on a day. */
 export const takeUsage = rawRun<[mailbox_id: number, day: string, count: number]>(

@@ -1,6 +1,9 @@
 /** What doctor's remedies for mailboxes look like, beyond what its own tests show. */
 import { expect, test } from 'bun:test';
 import { mailboxChecks } from '../../../src/mail/mailboxes/checks.ts';
+import { eventChecks } from '../../../src/mail/mailboxes/event-checks.ts';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import { otherPortsHint } from '../../../src/mail/mailboxes/relay-providers.ts';
 import { unsentOutcome } from '../../../src/platform/mail/outcomes.ts';
 import { run } from '../../support/command.ts';
 import { actor, addCapturingMailbox, startTestApp } from '../../support/helpers.ts';
@@ -56,4 +59,69 @@ test('the shell and doctor tell of a pace: what was learned, until when it waits
       message: expect.stringMatching(/waits until 2030.*\(454 4\.7\.0 Throttling\)\. .*--rate/),
     },
   ]);
+});
+
+test('bounces that nobody would see are told, requests refused in a row, and a week’s silence', async () => {
+  const app = await startTestApp();
+  const address = 'shop@mail.example.com';
+  await addCapturingMailbox(app, address);
+  const { mailboxes, database, clock, relay_events } = app.services;
+  const { id } = mailboxes.require(address);
+  const doctor = async () => eventChecks({ mailboxes, relay_events, clock })[0]?.run();
+  const change = (changes: Parameters<typeof mailboxes.change>[2]) =>
+    mailboxes.change(actor, address, changes);
+  expect(await doctor()).toEqual([]);
+  await change({ relay: parseRelay('smtp://me:secret@smtp.postmarkapp.com') });
+  const remedy = `satchel mailbox events ${address}`;
+  expect(await doctor()).toMatchObject([
+    { status: 'warning', remedy, message: expect.stringContaining('after acceptance are not seen') },
+  ]);
+  await change({ events: { provider: 'postmark' } });
+  expect(await doctor()).toMatchObject([{ status: 'ok' }]);
+
+  const refuse = async (times: number) => {
+    const row = relay_events.findRow(id);
+    for (let n = 0; row && n < times; n += 1) await relay_events.noteRefused(row, 'It is not signed.');
+  };
+  await refuse(9);
+  expect(await doctor()).toMatchObject([{ status: 'ok' }]);
+  await refuse(1);
+  expect(await doctor()).toMatchObject([
+    { status: 'warning', remedy, message: expect.stringMatching(/last 10 .*: It is not signed\.$/) },
+  ]);
+  const row = relay_events.findRow(id);
+  if (row) await relay_events.noteTaken(row);
+  expect(await doctor()).toMatchObject([{ status: 'ok' }]);
+
+  app.clock.advance(8 * 86_400_000);
+  const send = (n: number) =>
+    database.write((tx) => {
+      const day = new Date(clock.now() - 86_400_000).toISOString().slice(0, 10);
+      tx.$client.run(`INSERT OR REPLACE INTO mailbox_usage VALUES (${id}, '${day}', ${n})`);
+    });
+  await send(99);
+  expect(await doctor()).toMatchObject([{ status: 'ok' }]);
+  await send(100);
+  expect(await doctor()).toMatchObject([
+    { status: 'warning', remedy, message: expect.stringContaining('for a week, which sent 100 mails') },
+  ]);
+  await change({ events: { provider: 'postmark' } });
+  expect(await doctor()).toMatchObject([{ status: 'ok' }]);
+});
+
+test('a connection that is not answered names the other ports of a provider, and no other failure does', () => {
+  const late = 'No connection to the relay within 10 s.';
+  const at = (host: string, port: number, words = late) => otherPortsHint({ host, port }, words);
+  expect(at('smtp.sendgrid.net', 587)).toBe(
+    'Many hosting providers close port 587. SendGrid takes mail on 2525 as well.',
+  );
+  expect(at('email-smtp.eu-west-1.amazonaws.com', 465)).toContain('2587, 2465 with TLS');
+  expect(at('smtp.resend.com', 25)).toContain('2587, 2465 with TLS');
+  expect(at('in-v3.mailjet.com', 25)).toContain('2525, 588, 80');
+  expect([at('smtp.sendgrid.net', 2525), at('smtp.gmail.com', 587), at('smtp.example.com', 587)]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+  expect(at('smtp.sendgrid.net', 587, 'The connection was refused.')).toBeNull();
 });

@@ -26,12 +26,12 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   );
 }
 
-/** A line for a shell, to be copied. */
-export function Command({ of }: { of: string }) {
+/** A line for a shell, or a URL, to be copied. */
+export function Command({ of, label = 'Copy the command' }: { of: string; label?: string }) {
   return (
     <p class="command">
       <code>{of}</code>
-      <CopyButton text={of} label="Copy the command" />
+      <CopyButton text={of} label={label} />
     </p>
   );
 }

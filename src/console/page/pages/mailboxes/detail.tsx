@@ -5,6 +5,7 @@ import { Tabs, useTab } from '../../components/tabs.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { EventsPanel } from './events-panel.tsx';
 import { Health } from './health.tsx';
 import { MailboxSettings } from './mailbox-settings.tsx';
 import { MailboxState } from './mailbox-state.tsx';
@@ -29,6 +30,7 @@ export default function MailboxPage({ params }: PageProps<'address'>) {
           return (
             <div class="stack">
               {tab === 'state' && <Health {...part} />}
+              {tab === 'state' && <EventsPanel {...part} />}
               {tab === 'test' && <TestSend of={of} onChange={load.reload} />}
               {tab === 'settings' && <MailboxSettings {...part} />}
             </div>

@@ -98,7 +98,7 @@ export function RelayFields({ relay }: { relay: string | null | undefined }) {
 }
 
 /** Says whether a host is that of a provider, of any of its regions. */
-function isOf(pattern: string, host: string): boolean {
+export function isOf(pattern: string, host: string): boolean {
   const [before = '', after = ''] = pattern.split('REGION');
   return pattern === host || (after !== '' && host.startsWith(before) && host.endsWith(after));
 }

@@ -12,6 +12,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, useQuery } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useAll, useLoad } from '../../use-load.ts';
+import { EventsPanel } from '../mailboxes/events-panel.tsx';
 import { TestResult } from '../mailboxes/test-send.tsx';
 import { ChooseDomain } from './choose-domain.tsx';
 import { nextIn, wayBack } from './next.ts';
@@ -56,11 +57,22 @@ function OfDomain({ name, next }: { name: string; next: string | null }) {
               <PublishRecords of={of} onChange={domain.reload} />
               <TryRelay of={of} mailbox={relaying} onChange={reload} />
               <TestMail of={of} mailbox={relaying} />
+              {relaying && <Bounces address={relaying.address} />}
               <Onward next={next} is_ready={isSending(of) && relaying !== null} />
             </div>
           )}
         </Loaded>
       )}
+    </Loaded>
+  );
+}
+
+/** It says by itself when the first event has come. */
+function Bounces({ address }: { address: string }) {
+  const load = useLoad('GET /mailboxes/{address}', { path: { address } }, { looks_again: true });
+  return (
+    <Loaded load={load}>
+      {(of) => <EventsPanel of={of} etag={load.etag} title="4. Hear of bounces" onChange={load.reload} />}
     </Loaded>
   );
 }
