@@ -1,6 +1,7 @@
 /** Relays of well-known providers, by the names that are given them on the command line. */
 import { EVENT_PROVIDERS, PROVIDERS as EVENTS } from '../relay-events/service.ts';
 import type { RelayParts } from './relay.ts';
+import type { MailboxRow } from './tables.ts';
 
 /**
  * Each takes submission on port 587 with STARTTLS; hosts and other ports are those of the providers' own pages on
@@ -82,4 +83,13 @@ export function otherPortsHint(relay: { host: string; port: number }, words: str
   if (!TIMED_OUT.test(words) || !USUAL_PORTS.includes(relay.port) || ports.length === 0) return null;
   const told = ports.map((port) => (port % 1000 === 465 ? `${port} with TLS` : String(port)));
   return `Many hosting providers close port ${relay.port}. ${label} takes mail on ${told.join(', ')} as well.`;
+}
+
+/** What a relay's mailbox was told, with that hint where it is one. */
+export function withPortsHint(
+  response: string,
+  { smtp_host: host, smtp_port: port }: Pick<MailboxRow, 'smtp_host' | 'smtp_port'>,
+): string {
+  const hint = host !== null && port !== null ? otherPortsHint({ host, port }, response) : null;
+  return hint === null ? response : `${response} ${hint}`;
 }

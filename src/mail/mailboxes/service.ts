@@ -13,7 +13,7 @@ import type { Mailer } from '../../platform/mail/mailer.ts';
 import { STRANGER } from '../../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent, MailPurpose, SmtpRoute } from '../../platform/mail/types.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
-import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
+import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
 import type { EventsRecord, NewEvents, RelayEvents } from '../relay-events/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
@@ -25,7 +25,7 @@ import { Paces } from './paces.ts';
 import { presentMailbox } from './records.ts';
 import { changeRelay, type Relay, type RelayParts } from './relay.ts';
 import { RelayChecks } from './relay-check.ts';
-import { otherPortsHint } from './relay-providers.ts';
+import { withPortsHint } from './relay-providers.ts';
 import type { MailboxRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { MailboxRow } from './tables.ts';
@@ -201,8 +201,16 @@ export class Mailboxes {
       if (is_changed || has_parts)
         note('mailbox.changed', {
           ...changesOf(before, { ...plain, ...columns }),
-          ...(inbox === undefined ? {} : inboxChange(was_read, this.deps.inboxes.find(tx, id))),
-          ...(events === undefined ? {} : eventsChange(was_told, this.deps.relay_events.find(tx, id))),
+          ...(inbox === undefined
+            ? {}
+            : partChange(
+                'inbox',
+                was_read?.address ?? null,
+                this.deps.inboxes.find(tx, id)?.address ?? null,
+              )),
+          ...(events === undefined
+            ? {}
+            : partChange('events', tellEvents(was_told), tellEvents(this.deps.relay_events.find(tx, id)))),
         });
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
       this.deps.sending_domains.takeOver(tx, actor, domain.id);
@@ -467,12 +475,6 @@ export class Mailboxes {
   }
 }
 
-/** Names other ports where the one that was tried is closed, as it seems. */
-function withPortsHint(response: string, { smtp_host: host, smtp_port: port }: MailboxRow): string {
-  const hint = host !== null && port !== null ? otherPortsHint({ host, port }, response) : null;
-  return hint === null ? response : `${response} ${hint}`;
-}
-
 const NOT_YET = {
   outcome: 'unreachable',
   smtp_code: null,
@@ -486,16 +488,10 @@ function requireRate(rate: string | null | undefined): void {
   if (typeof rate === 'string' && parseRate(rate) === null) throw invalid({ rate: [`must be ${RATE_FORM}`] });
 }
 
-/** Where only its key became another one, the rest is the same. */
-function eventsChange(before: EventsRecord | null, after: EventsRecord | null): Changes {
-  const tell = (of: EventsRecord | null): string | null =>
-    of && [of.provider, ...(of.configuration_set === null ? [] : [of.configuration_set])].join(', ');
-  const [from, to] = [tell(before), tell(after)];
-  return { events: from === to && to !== null ? { secret: true } : { from, to } };
+/** Where only its password or key became another one, the rest is the same. */
+function partChange(name: 'inbox' | 'events', from: string | null, to: string | null): Changes {
+  return { [name]: from === to && to !== null ? { secret: true } : { from, to } };
 }
 
-/** Where only its password became another one, the address is the same. */
-function inboxChange(before: InboxRecord | null, after: InboxRecord | null): Changes {
-  const [from, to] = [before?.address ?? null, after?.address ?? null];
-  return { inbox: from === to && to !== null ? { secret: true } : { from, to } };
-}
+const tellEvents = (of: EventsRecord | null): string | null =>
+  of && [of.provider, ...(of.configuration_set === null ? [] : [of.configuration_set])].join(', ');
