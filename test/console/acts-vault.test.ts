@@ -160,7 +160,7 @@ describe.skipIf(executable === null)('in a vault', () => {
     await dialog.getByRole('button', { name: 'Store' }).click();
     await page.getByText('for everybody').waitFor();
     await page.getByRole('button', { name: 'Remove FIRST' }).click();
-    await dialog.getByText('It cannot be brought back').waitFor();
+    await dialog.getByText('Its history keeps the value').waitFor();
     await dialog.getByRole('button', { name: 'Remove FIRST' }).click();
     await page.getByText('for everybody').waitFor({ state: 'detached' });
     expect(Object.keys(stored('env'))).not.toContain('FIRST');

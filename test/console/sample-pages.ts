@@ -344,6 +344,10 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project }) => `/projects/${project}/vault?tab=files`,
   },
   {
+    ...{ name: 'vault-environments', pattern: '/projects/:project/vault' },
+    path: ({ project }) => `/projects/${project}/vault?tab=environments`,
+  },
+  {
     ...{ name: 'vault-service', pattern: '/projects/:project/vault/:service' },
     path: ({ project }) => `/projects/${project}/vault/captcha`,
   },

@@ -76,7 +76,7 @@ test('what was stored is listed, restored, and forgotten with a yes', async () =
   expect((await vault('history', ...named)).stdout).toMatch(/stripe +secret_key +set +newest/);
   const restored = await vault('restore', 'stripe', versions[1] ?? '', ...named);
   expect(restored).toMatchObject({ exit: 0, stdout: 'Stored again: stripe.secret_key.\n' });
-  expect((await vault('reveal', 'stripe', ...named)).stdout).toContain('sk-test ');
+  expect((await vault('reveal', 'stripe', ...named)).stdout).toContain('sk-test\n');
   const asked = await vault('delete', 'stripe', ...named);
   expect(asked.stderr).toContain('vault history keeps them for 180 days, until vault purge');
   expect((await vault('purge', 'stripe', ...named)).stderr).toContain('forgets 2 versions of stripe');

@@ -6,15 +6,25 @@ export function useTab<T extends string>(names: readonly [T, ...T[]]): T {
   return names.find((name) => name === asked) ?? names[0];
 }
 
-export function Tabs<T extends string>({ tabs, now }: { tabs: Readonly<Record<T, string>>; now: T }) {
+/** `keep`: other parts of the query, which stay as they are. */
+export function Tabs<T extends string>(props: {
+  tabs: Readonly<Record<T, string>>;
+  now: T;
+  keep?: Readonly<Record<string, string>>;
+}) {
+  const { tabs, now, keep = {} } = props;
   const path = usePath();
   const entries = Object.entries<string>(tabs);
+  const queryOf = (tab: Record<string, string>): string => {
+    const query = new URLSearchParams({ ...keep, ...tab });
+    return query.size > 0 ? `?${query}` : '';
+  };
   return (
     <nav class="tabs" aria-label="Parts of this page">
       {entries.map(([name, title], index) => (
         <a
           key={name}
-          href={hrefOf(path) + (index === 0 ? '' : `?tab=${name}`)}
+          href={hrefOf(path) + queryOf(index === 0 ? {} : { tab: name })}
           aria-current={name === now ? 'page' : undefined}
         >
           {title}

@@ -9,6 +9,7 @@ import { Command, CopyButton } from '../../components/copy-button.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Panel } from '../../components/page.tsx';
 import { useRevealed } from '../../use-revealed.ts';
+import type { InEnvironment } from './environments.tsx';
 
 const TARGETS = [
   ['server', 'A server (dotenv)', ''],
@@ -18,21 +19,22 @@ const TARGETS = [
 ] as const;
 type Target = (typeof TARGETS)[number][0];
 
-export function EnvFiles({ project }: { project: string }) {
+export function EnvFiles({ project, query }: { project: string; query: InEnvironment }) {
   const [target, setTarget] = useState<Target>('server');
   const { shown, left_s, show, hide } = useRevealed<string>();
   /** Of the file that was shown or saved last; they hold no value. */
   const [notes, setNotes] = useState<readonly string[]>([]);
   const reveal = async (use: (text: string) => void): Promise<void> => {
-    const vault = await call('POST /projects/{project}/vault/reveal', { path: { project } });
+    const vault = await call('POST /projects/{project}/vault/reveal', { path: { project }, query });
     const text = vault.env[target];
     const none = 'Nothing is stored that this file would hold.';
     setNotes([...(text === undefined ? [none] : []), ...notesOn(vault, target)]);
     if (text !== undefined) use(text);
   };
+  const of = query.environment === undefined ? [] : [query.environment];
   // No browser saves a name that begins with a dot as it is.
   const save = (text: string): void =>
-    saveFile(new Blob([text], { type: 'text/plain' }), `${project}-${target}.env`);
+    saveFile(new Blob([text], { type: 'text/plain' }), `${[project, ...of, target].join('-')}.env`);
   const choose = (value: string): void => {
     hide();
     setNotes([]);
@@ -91,7 +93,9 @@ export function EnvFiles({ project }: { project: string }) {
         )}
         <div>
           <p class="muted">Where the app runs, the command line does the same without anybody seeing it:</p>
-          <Command of={`satchel vault env --project ${project} --target ${target} > .env`} />
+          <Command
+            of={`satchel vault env --project ${project}${of.map((name) => ` --environment ${name}`)} --target ${target} > .env`}
+          />
         </div>
       </div>
     </Panel>

@@ -15,15 +15,25 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { type List, useList, useLoad } from '../../use-load.ts';
 import { EnvFiles } from './env-files.tsx';
+import {
+  EnvironmentSwitch,
+  EnvironmentsTab,
+  type InEnvironment,
+  keeping,
+  useEnvironment,
+  useEnvironments,
+} from './environments.tsx';
 import { ImportEnv } from './import-env.tsx';
 
-const TABS = { services: 'Services', files: 'Environment files' } as const;
+const TABS = { services: 'Services', files: 'Environment files', environments: 'Environments' } as const;
+const TABS_BLIND = { services: 'Services', files: 'Environment files' } as const;
 const LEAD =
   'The credentials of the app, encrypted. It gets them by satchel vault run or an environment file.';
 
 export default function VaultPage({ params }: PageProps<'project'>) {
   const { project } = params;
   const tab = useTab(['services', 'files']);
+  const query = useEnvironment();
   if (!may('can_read_vault') && !may('can_write_vault') && !may('can_reveal_vault')) {
     return (
       <>
@@ -41,8 +51,8 @@ export default function VaultPage({ params }: PageProps<'project'>) {
   ) : (
     <>
       <PageHeader title="Vault" lead={LEAD} />
-      <Tabs tabs={TABS} now={tab} />
-      {tab === 'files' ? <EnvFiles project={project} /> : <Known project={project} />}
+      <Tabs tabs={TABS_BLIND} now={tab} keep={query} />
+      {tab === 'files' ? <EnvFiles project={project} query={query} /> : <Known project={project} />}
     </>
   );
 }
@@ -50,11 +60,13 @@ export default function VaultPage({ params }: PageProps<'project'>) {
 const storedOf = ({ present }: VaultMetadata): number => Object.values(present).filter(Boolean).length;
 
 function Vault({ project }: { project: string }) {
-  const tab = useTab(['services', 'files']);
-  const list = useList('GET /projects/{project}/vault', { path: { project } }, { is_paged: false });
+  const tab = useTab(['services', 'files', 'environments']);
+  const query = useEnvironment();
+  const all = useEnvironments(project);
+  const list = useList('GET /projects/{project}/vault', { path: { project } }, { query, is_paged: false });
   const [opened, setOpened] = useState<'choice' | 'paste' | null>(null);
   const rows = list.data?.data.filter((row) => storedOf(row) > 0);
-  const is_empty = rows?.length === 0;
+  const is_empty = rows?.length === 0 && all.data?.length === 1;
   const close = (): void => setOpened(null);
   const acts = may('can_write_vault') && (
     <>
@@ -81,29 +93,39 @@ function Vault({ project }: { project: string }) {
         </div>
       ) : (
         <>
-          <Tabs tabs={TABS} now={tab} />
-          {tab === 'files' ? (
-            <EnvFiles project={project} />
+          <Tabs tabs={TABS} now={tab} keep={query} />
+          {tab !== 'environments' && <EnvironmentSwitch all={all} now={query} />}
+          {tab === 'environments' ? (
+            <EnvironmentsTab project={project} all={all} />
+          ) : tab === 'files' ? (
+            <EnvFiles project={project} query={query} />
           ) : (
-            <Services project={project} list={{ ...list, data: rows ? { data: rows } : null }} />
+            <Services
+              project={project}
+              query={query}
+              list={{ ...list, data: rows ? { data: rows } : null }}
+            />
           )}
         </>
       )}
-      {opened === 'choice' && <StoreChoice project={project} onClose={close} />}
-      {opened === 'paste' && <ImportEnv project={project} onChange={list.reload} onClose={close} />}
+      {opened === 'choice' && <StoreChoice project={project} query={query} onClose={close} />}
+      {opened === 'paste' && (
+        <ImportEnv project={project} query={query} onChange={list.reload} onClose={close} />
+      )}
     </>
   );
 }
 
 /** Those of which something is stored. */
-function Services({ project, list }: { project: string; list: List<VaultMetadata> }) {
+function Services(props: { project: string; query: InEnvironment; list: List<VaultMetadata> }) {
+  const { project, query, list } = props;
   return (
     <DataTable
       label="Services"
       list={list}
       keyOf={(row) => row.service}
-      href={(row) => hrefOf(to`/projects/${project}/vault/${row.service}`)}
-      empty={null}
+      href={(row) => hrefOf(keeping(to`/projects/${project}/vault/${row.service}`, query))}
+      empty={<Empty title="Nothing is stored in this environment" />}
       columns={[
         { title: 'Service', cell: (row) => row.label },
         { title: 'Stored', cell: (row) => <Stored of={row} /> },
@@ -142,12 +164,13 @@ function Known({ project }: { project: string }) {
 }
 
 /** Storing a secret: what it is of leads to the fields of that. */
-function StoreChoice({ project, onClose }: { project: string; onClose(): void }) {
+function StoreChoice(props: { project: string; query: InEnvironment; onClose(): void }) {
+  const { project, query, onClose } = props;
   const load = useLoad('GET /vault/services', {});
   const go = async (entered: Entered): Promise<void> => {
     const service = entered.text('service');
-    const part = service === 'env' ? '?add' : '?tab=set';
-    navigate(`${to`/projects/${project}/vault/${service}`}${part}`);
+    const part: Record<string, string> = service === 'env' ? { add: '' } : { tab: 'set' };
+    navigate(`${to`/projects/${project}/vault/${service}`}?${new URLSearchParams({ ...query, ...part })}`);
   };
   return (
     <Dialog title="Store a secret" onClose={onClose}>

@@ -8,19 +8,25 @@ import { counted } from '../../components/quantity.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { Badge } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
+import type { InEnvironment } from './environments.tsx';
 
 const IMPORT = 'POST /projects/{project}/vault/env/import';
 
-export function ImportEnv(props: { project: string; onChange(): void; onClose(): void }) {
-  const { project, onChange, onClose } = props;
+export function ImportEnv(props: {
+  project: string;
+  query: InEnvironment;
+  onChange(): void;
+  onClose(): void;
+}) {
+  const { project, query, onChange, onClose } = props;
   const path = { project };
   const store = async (entered: Entered): Promise<void> => {
     const text = entered.exact('text');
-    const { names } = await call(IMPORT, { path, body: { text, dry_run: true } });
+    const { names } = await call(IMPORT, { path, query, body: { text, dry_run: true } });
     const variables = counted(names.length, 'variable');
     const told = <Names of={names} />;
     await askFirst({ title: `Store ${variables}?`, submit: `Store ${variables}`, told });
-    await call(IMPORT, { path, body: { text } });
+    await call(IMPORT, { path, query, body: { text } });
     toast(`${variables} ${names.length === 1 ? 'is' : 'are'} stored`);
     onChange();
     onClose();
@@ -48,7 +54,7 @@ function Names({ of }: { of: EnvImport['names'] }) {
       <p>
         {replaced === 0
           ? 'Nothing that is stored is replaced.'
-          : `${counted(replaced, 'value')} that ${replaced === 1 ? 'is' : 'are'} stored cannot be brought back.`}{' '}
+          : `${counted(replaced, 'value')} that ${replaced === 1 ? 'is' : 'are'} stored ${replaced === 1 ? 'goes' : 'go'} into the history.`}{' '}
         What is new is stored as a secret, but for what is meant for pages and apps.
       </p>
       <ul class="names" aria-label="Its names">

@@ -10,6 +10,13 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import {
+  EnvironmentSwitch,
+  type InEnvironment,
+  keeping,
+  useEnvironment,
+  useEnvironments,
+} from './environments.tsx';
 import { SetValues } from './set-values.tsx';
 import { Values } from './values.tsx';
 import { Variables } from './variables.tsx';
@@ -19,6 +26,7 @@ const TABS = { values: 'Values', set: 'Set values' } as const;
 /** The props of each part. Without `metadata` whoever looks may not see what is stored. */
 export interface ServicePartProps {
   path: { project: string; service: string };
+  query: InEnvironment;
   service: VaultService;
   metadata: VaultMetadata | null;
   /** The version of it. */
@@ -28,16 +36,22 @@ export interface ServicePartProps {
 
 export default function VaultServicePage({ params }: PageProps<'project' | 'service'>) {
   const path = { project: params.project, service: params.service };
+  const query = useEnvironment();
+  const all = useEnvironments(params.project);
   const registry = useLoad('GET /vault/services', {});
-  const load = useLoad('GET /projects/{project}/vault/{service}', may('can_read_vault') ? { path } : null);
+  const load = useLoad(
+    'GET /projects/{project}/vault/{service}',
+    may('can_read_vault') ? { path, query } : null,
+  );
   const service = registry.data?.find((each) => each.service === params.service);
   return (
     <>
       <PageHeader
         title={service?.label ?? 'Vault'}
-        back={{ href: hrefOf(to`/projects/${params.project}/vault`), label: 'Vault' }}
+        back={{ href: hrefOf(keeping(to`/projects/${params.project}/vault`, query)), label: 'Vault' }}
         lead={<code>{params.service}</code>}
       />
+      <EnvironmentSwitch all={all} now={query} />
       <Loaded load={registry}>
         {() =>
           service === undefined ? (
@@ -47,6 +61,7 @@ export default function VaultServicePage({ params }: PageProps<'project' | 'serv
               {(metadata) => (
                 <Parts
                   path={path}
+                  query={query}
                   service={service}
                   metadata={metadata}
                   etag={load.etag}
@@ -55,7 +70,14 @@ export default function VaultServicePage({ params }: PageProps<'project' | 'serv
               )}
             </Loaded>
           ) : (
-            <Parts path={path} service={service} metadata={null} etag={null} onChange={load.reload} />
+            <Parts
+              path={path}
+              query={query}
+              service={service}
+              metadata={null}
+              etag={null}
+              onChange={load.reload}
+            />
           )
         }
       </Loaded>
@@ -75,7 +97,7 @@ function Parts(part: ServicePartProps) {
   }
   return (
     <>
-      {may('can_write_vault') && <Tabs tabs={TABS} now={tab} />}
+      {may('can_write_vault') && <Tabs tabs={TABS} now={tab} keep={part.query} />}
       <div class="stack">
         {tab === 'set' && may('can_write_vault') ? <SetValues {...part} /> : <Values {...part} />}
         {tab === 'values' && <RemoveAll {...part} />}
@@ -84,20 +106,21 @@ function Parts(part: ServicePartProps) {
   );
 }
 
-function RemoveAll({ path, service, metadata }: ServicePartProps) {
-  const stored = Object.values(metadata?.present ?? {}).filter(Boolean).length;
+function RemoveAll({ path, query, service, metadata }: ServicePartProps) {
+  const present = Object.values(metadata?.present ?? {}).filter(Boolean).length;
+  const stored = present - (metadata?.inherited.length ?? 0);
   if (!may('can_write_vault') || (metadata && stored === 0)) return null;
   const remove = async (): Promise<void> => {
-    const { cascade } = await call('DELETE /projects/{project}/vault/{service}', { path });
+    const { cascade } = await call('DELETE /projects/{project}/vault/{service}', { path, query });
     const gone = cascade.vault_credentials + cascade.vault_files;
     toast(`${service.label}: ${counted(gone, 'value')} removed`);
-    navigate(to`/projects/${path.project}/vault`, { replace: true });
+    navigate(keeping(to`/projects/${path.project}/vault`, query), { replace: true });
   };
   return (
     <Panel
       title="Remove everything of it"
       tone="danger"
-      lead="It cannot be brought back, but from a backup. At the provider it stays what it is."
+      lead="Its history keeps the values for 180 days. At the provider it stays what it is."
     >
       <ConfirmByName title={`Remove ${service.label}`} name={service.service} act={remove}>
         <p>

@@ -8,12 +8,13 @@ import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate, to } from '../../router.ts';
+import { keeping } from './environments.tsx';
 import type { ServicePartProps } from './service.tsx';
 
 type Field = VaultService['fields'][number];
 
-export function SetValues({ path, service, metadata, etag, onChange }: ServicePartProps) {
-  const back = (): void => navigate(to`/projects/${path.project}/vault/${path.service}`);
+export function SetValues({ path, query, service, metadata, etag, onChange }: ServicePartProps) {
+  const back = (): void => navigate(keeping(to`/projects/${path.project}/vault/${path.service}`, query));
   const set = async (entered: Entered): Promise<void> => {
     const values: Record<string, unknown> = {};
     for (const field of service.fields) {
@@ -22,7 +23,7 @@ export function SetValues({ path, service, metadata, etag, onChange }: ServicePa
     }
     const changed = Object.keys(values).length;
     if (changed > 0) {
-      const version = { path, if_match: entered.version };
+      const version = { path, query, if_match: entered.version };
       await call('PUT /projects/{project}/vault/{service}', { ...version, body: { values } });
     }
     toast(changed > 0 ? `Stored in the vault: ${Object.keys(values).join(', ')}` : 'Nothing was entered');
@@ -37,6 +38,7 @@ export function SetValues({ path, service, metadata, etag, onChange }: ServicePa
       <Form submit="Store" version={etag} onSubmit={set} onCancel={back}>
         {service.fields.map((field, index) => {
           const is_stored = metadata?.present[field.field] === true;
+          const is_inherited = metadata?.inherited.includes(field.field);
           const common = { name: field.field, label: field.label, hint: field.help_text };
           const is_focused = index === 0;
           if (field.file) return <FileField key={field.field} {...common} />;
@@ -46,7 +48,7 @@ export function SetValues({ path, service, metadata, etag, onChange }: ServicePa
                 key={field.field}
                 {...common}
                 is_focused={is_focused}
-                placeholder={is_stored ? 'stored; left empty, it stays' : ''}
+                placeholder={is_inherited ? 'production’s' : is_stored ? 'stored; left empty, it stays' : ''}
               />
             );
           }

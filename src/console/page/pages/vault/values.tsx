@@ -10,6 +10,8 @@ import { Panel } from '../../components/page.tsx';
 import { Badge } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
 import { type Revealed, useRevealed } from '../../use-revealed.ts';
+import { About, AboutButton } from './about.tsx';
+import { HistoryButton } from './history.tsx';
 import type { ServicePartProps } from './service.tsx';
 
 /** One value as it is listed. */
@@ -24,7 +26,7 @@ export interface Line {
 }
 
 export function Values(part: ServicePartProps) {
-  const { path, service, onChange } = part;
+  const { path, query, service, onChange } = part;
   const remove = async (field: string, label: string): Promise<void> => {
     await askFirst({
       title: `Remove ${label}?`,
@@ -32,12 +34,13 @@ export function Values(part: ServicePartProps) {
       tone: 'bad',
       told: (
         <p>
-          <code>{field}</code> of {service.label} goes, and cannot be brought back but from a backup.
+          <code>{field}</code> of {service.label} goes. Its history keeps the value for 180 days.
         </p>
       ),
     });
     await call('PUT /projects/{project}/vault/{service}', {
       path,
+      query,
       if_match: null,
       body: { values: { [field]: null } },
     });
@@ -49,11 +52,13 @@ export function Values(part: ServicePartProps) {
       <ValueList
         {...part}
         lines={service.fields}
-        actions={({ field, label }) => (
-          <ActionButton is_small kind="bad" label={`Remove ${label}`} act={() => remove(field, label)}>
-            Remove
-          </ActionButton>
-        )}
+        actions={({ field, label }) =>
+          !part.metadata?.inherited.includes(field) && (
+            <ActionButton is_small kind="bad" label={`Remove ${label}`} act={() => remove(field, label)}>
+              Remove
+            </ActionButton>
+          )
+        }
       />
     </Panel>
   );
@@ -85,6 +90,8 @@ export function ValueList(
               <span class={line.env_key ? 'strong' : 'mono'}>{line.label}</span>
               {line.env_key && <code class="muted fine">{line.env_key}</code>}
               {line.help_text && <p class="muted fine">{line.help_text}</p>}
+              {metadata?.inherited.includes(line.field) && <Badge>production’s</Badge>}
+              <About metadata={metadata} field={line.field} />
             </div>
             <div class="value-of">
               {is_stored ? (
@@ -93,7 +100,11 @@ export function ValueList(
                 <span class="muted">not set</span>
               )}
             </div>
-            <div class="value-actions">{is_stored && may('can_write_vault') && actions(line)}</div>
+            <div class="value-actions">
+              {metadata && <HistoryButton {...props} field={line.field} label={line.label} />}
+              {is_stored && <AboutButton {...props} field={line.field} label={line.label} />}
+              {is_stored && may('can_write_vault') && actions(line)}
+            </div>
           </li>
         );
       })}
@@ -104,8 +115,8 @@ export function ValueList(
 function Value(
   props: ServicePartProps & { line: Line; revealed: Revealed<{ field: string; value: string }> },
 ) {
-  const { path, metadata, line, revealed } = props;
-  if (line.file) return <StoredFile path={path} line={line} />;
+  const { path, query, metadata, line, revealed } = props;
+  if (line.file) return <StoredFile path={path} query={query} line={line} />;
   const plain = metadata?.values[line.field];
   if (metadata && !line.secret) {
     return typeof plain === 'string' ? (
@@ -120,7 +131,7 @@ function Value(
   const reveal = async (): Promise<void> => {
     const { services, undecryptable } = await call('POST /projects/{project}/vault/{service}/reveal', {
       path,
-      query: { field: line.field },
+      query: { ...query, field: line.field },
     });
     const value = services[path.service]?.[line.field];
     if (typeof value === 'string') revealed.show({ field: line.field, value });
@@ -144,10 +155,11 @@ function Value(
   );
 }
 
-function StoredFile({ path, line }: { path: ServicePartProps['path']; line: Line }) {
+function StoredFile({ path, query, line }: Pick<ServicePartProps, 'path' | 'query'> & { line: Line }) {
   const download = async (): Promise<void> => {
     const response = await callRaw('GET /projects/{project}/vault-files/{file}', {
       path: { project: path.project, file: `${path.service}.${line.field}` },
+      query,
     });
     save(await response.blob(), filenameIn(response) ?? line.field);
   };

@@ -13,12 +13,13 @@ import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useQuery } from '../../router.ts';
+import { HistoryButton } from './history.tsx';
 import { ImportEnv } from './import-env.tsx';
 import type { ServicePartProps } from './service.tsx';
 import { type Line, leadOf, ValueList } from './values.tsx';
 
 export function Variables(part: ServicePartProps) {
-  const { path, metadata, etag, onChange } = part;
+  const { path, query, metadata, etag, onChange } = part;
   const is_adding = useQuery().has('add');
   const [editing, setEditing] = useState<Line | 'new' | null>(is_adding ? 'new' : null);
   const [is_importing, setImporting] = useState(false);
@@ -30,23 +31,9 @@ export function Variables(part: ServicePartProps) {
       file: false,
       secret: !Object.hasOwn(metadata?.values ?? {}, name),
     }));
-  const remove = async (name: string): Promise<void> => {
-    await askFirst({
-      title: `Remove ${name}?`,
-      submit: `Remove ${name}`,
-      tone: 'bad',
-      told: <p>It cannot be brought back, but from a backup. Apps have it until they are started anew.</p>,
-    });
-    await call('PUT /projects/{project}/vault/{service}', {
-      path,
-      if_match: null,
-      body: { values: { [name]: null } },
-    });
-    toast(`${name} is removed`);
-    onChange();
-  };
   const add = may('can_write_vault') && (
     <>
+      {metadata && <HistoryButton {...part} label="all variables" />}
       <button type="button" class="button small" onClick={() => setImporting(true)}>
         Paste a .env file
       </button>
@@ -69,29 +56,21 @@ export function Variables(part: ServicePartProps) {
         <ValueList
           {...part}
           lines={lines}
-          actions={(line) => (
-            <>
-              <button
-                type="button"
-                class="button small"
-                aria-label={`Change ${line.field}`}
-                onClick={() => setEditing(line)}
-              >
-                Change
-              </button>
-              <ActionButton is_small kind="bad" label={`Remove ${line.field}`} act={() => remove(line.field)}>
-                Remove
-              </ActionButton>
-            </>
-          )}
+          actions={(line) => <LineActs {...part} name={line.field} onEdit={() => setEditing(line)} />}
         />
       )}
       {is_importing && (
-        <ImportEnv project={path.project} onChange={onChange} onClose={() => setImporting(false)} />
+        <ImportEnv
+          project={path.project}
+          query={query}
+          onChange={onChange}
+          onClose={() => setImporting(false)}
+        />
       )}
       {editing && (
         <SetVariable
           path={path}
+          query={query}
           etag={etag}
           line={editing === 'new' ? null : editing}
           now={editing === 'new' ? '' : (metadata?.values[editing.field] ?? '')}
@@ -100,6 +79,38 @@ export function Variables(part: ServicePartProps) {
         />
       )}
     </Panel>
+  );
+}
+
+function LineActs(props: ServicePartProps & { name: string; onEdit(): void }) {
+  const { path, query, metadata, onChange, name, onEdit } = props;
+  const remove = async (): Promise<void> => {
+    await askFirst({
+      title: `Remove ${name}?`,
+      submit: `Remove ${name}`,
+      tone: 'bad',
+      told: <p>Its history keeps the value for 180 days. Apps have it until they are started anew.</p>,
+    });
+    await call('PUT /projects/{project}/vault/{service}', {
+      path,
+      query,
+      if_match: null,
+      body: { values: { [name]: null } },
+    });
+    toast(`${name} is removed`);
+    onChange();
+  };
+  return (
+    <>
+      <button type="button" class="button small" aria-label={`Change ${name}`} onClick={onEdit}>
+        Change
+      </button>
+      {!metadata?.inherited.includes(name) && (
+        <ActionButton is_small kind="bad" label={`Remove ${name}`} act={remove}>
+          Remove
+        </ActionButton>
+      )}
+    </>
   );
 }
 
@@ -123,6 +134,7 @@ function NoVariables({ project, is_hidden }: { project: string; is_hidden: boole
 
 function SetVariable(props: {
   path: ServicePartProps['path'];
+  query: ServicePartProps['query'];
   etag: string | null;
   /** Null: a new one. */
   line: Line | null;
@@ -130,13 +142,14 @@ function SetVariable(props: {
   onChange(): void;
   onClose(): void;
 }) {
-  const { path, etag, line, now, onChange, onClose } = props;
+  const { path, query, etag, line, now, onChange, onClose } = props;
   const [is_plain, setPlain] = useState(line !== null && !line.secret);
   const set = async (entered: Entered): Promise<void> => {
     const name = line?.field ?? entered.text('name');
     const value = entered.exact('value').replace(/\n$/, '');
     await call('PUT /projects/{project}/vault/{service}', {
       path,
+      query,
       if_match: entered.version,
       body: { values: { [name]: value }, plain: is_plain ? [name] : [] },
     }).catch((error: unknown) => {
