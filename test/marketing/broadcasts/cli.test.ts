@@ -113,3 +113,26 @@ test.each([
   const ran = await satchel(...args.map((arg) => (arg === 'LIST' ? list : arg)));
   expect(ran).toMatchObject({ exit, stdout: '', stderr: expect.stringMatching(/\w/) });
 });
+
+test('a list gets its archive by the shell, which tells where it is, and takes a broadcast into it long after', async () => {
+  const shell = (...args: string[]) => run(on.app.data_dir, ...args);
+  const id = await create('Filtered', '--template', 'news', '--filter', 'tags_any=vip');
+  await on.send(id);
+  const changed = await shell('list', 'change', list, '--archive-page');
+  expect([changed.exit, changed.stdout]).toEqual([
+    0,
+    expect.stringContaining(`can be read at http://localhost:8420/archive/${list}`),
+  ]);
+  expect((await on.show(id)).in_archive).toBe(false);
+  const taken = await satchel('change', id, '--in-archive');
+  expect([taken.exit, taken.stderr]).toEqual([0, '']);
+  expect((await satchel('show', id)).stdout).toMatch(/in_archive +yes/);
+  const more = await satchel('change', id, '--in-archive', '--name', 'Other');
+  expect([more.exit, more.stderr]).toEqual([1, expect.stringContaining('The broadcast is sent')]);
+  expect((await satchel('change', id, '--no-in-archive')).exit).toBe(0);
+  expect((await on.show(id)).in_archive).toBe(false);
+  const off = await shell('list', 'change', list, '--no-archive-page');
+  expect([off.exit, off.stdout.includes('archive/')]).toEqual([0, false]);
+  const link = await shell('marketing', 'change', '--project', 'shop', '--no-view-link');
+  expect([link.exit, link.stdout]).toEqual([0, expect.stringContaining('view_link')]);
+});
