@@ -264,9 +264,9 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     if (problems.length === 0 && row.started_at === null)
       for (const { name: variant } of row.ab?.variants ?? [{ name: null }])
         problems.push(...(await this.problemsOfMaking(mailOf(variant))));
-    if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
     const warnings = row.started_at === null ? warningsOf(row, count.recipients) : [];
     if (problems.length === 0) warnings.push(...(await warningsOfArchive(this.deps, row, mailOf)));
+    if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
     const found = {
       recipients: count.recipients,
       left_out: leftOutOf((reason) => (reason === 'no_value' ? 0 : count.left_out.get(reason)) ?? 0),

@@ -330,6 +330,8 @@ describe('one of them', () => {
       { code: 'archive_no_value', message: expect.stringContaining(`{{${name}}} has no value`) },
     ]);
     expect(await warnings(await on.broadcast(list, { template: slug, in_archive: false }))).toEqual([]);
+    const empty = await on.list({ archive: true });
+    expect(await warnings(await on.broadcast(empty, { template: slug }))).toHaveLength(1);
     await on.send(id);
     expect(await on.show(id)).toMatchObject({ status: 'sent', in_archive: true });
     expect((await warnings(id)).map(({ code }) => code)).toEqual(['archive_no_value']);
