@@ -4,7 +4,7 @@
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
 TEST_PARTS=(
-  caddy chromium chromium-headless-shell dkimproxy-verify dkimverify django-admin dovecot gitea gpg haproxy hvac litestream msmtp nginx
+  caddy chromium chromium-headless-shell dkimproxy-verify dkimverify django-admin dovecot ghost gitea gpg haproxy hvac litestream msmtp nginx
   openssl pebble php prometheus promtool shellcheck swaks versitygw
 )
 # Parts that only make tests faster: where one is missing, they drive another instead.
@@ -20,6 +20,7 @@ source_of() {
     dkimverify) echo debian python3-dkim ;;
     django-admin) echo debian python3-django ;;
     dovecot) echo debian dovecot-imapd ;;
+    ghost) echo hand https://ghost.org/docs/install/source/ ;;
     gitea) echo hand https://docs.gitea.com/installation/install-from-binary ;;
     hvac) echo pypi hvac==2.4.0 ;;
     litestream) echo go github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 ;;

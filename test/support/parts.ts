@@ -20,6 +20,7 @@ export function part(
     | 'dkimverify'
     | 'django-admin'
     | 'dovecot'
+    | 'ghost'
     | 'gitea'
     | 'gpg'
     | 'haproxy'
