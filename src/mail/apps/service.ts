@@ -150,8 +150,7 @@ export class Apps {
     const objects = this.#find(project_id, made.wanted);
     const again = await this.deps.objects.withFiles(
       objects.map(({ object }) => object),
-      (paths) =>
-        this.#make({ ...piece, objects: filesOf(objects, paths) }, objects.length > 0 ? this.#large : thread),
+      (paths) => this.#make({ ...piece, objects: filesOf(objects, paths) }, this.#large),
     );
     if ('wanted' in again) throw new AppError('internal', 'The objects that a message wants were not taken.');
     return again;

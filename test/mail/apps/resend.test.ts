@@ -469,6 +469,18 @@ describe('a request', () => {
     });
   });
 
+  test('that is small waits for none that is large', async () => {
+    const ended: string[] = [];
+    const large = post({ ...MAIL, text: undefined, html: '<b>'.repeat(1_000_000) }).then(() =>
+      ended.push('large'),
+    );
+    // Until it is in the works; what comes before it would not wait either way.
+    await Bun.sleep(200);
+    await post(MAIL).then(() => ended.push('small'));
+    await large;
+    expect(ended).toEqual(['small', 'large']);
+  });
+
   test('of a test key is captured', async () => {
     await on.settle();
     const sent = on.sink.mails.length;
