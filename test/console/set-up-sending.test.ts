@@ -97,6 +97,20 @@ describe.skipIf(executable === null)('on an empty installation', () => {
     await page.getByText('The relay took the message to ann@example.org.').waitFor();
     expect(sink.mails.map(({ envelope }) => envelope.to)).toEqual([['ann@example.org']]);
 
+    // Whose relay it is its host does not tell, and any provider may be chosen.
+    await page.getByRole('heading', { name: '4. Hear of bounces' }).waitFor();
+    await page.getByLabel('Whose events').selectOption('postmark');
+    await page.getByRole('button', { name: 'Make the URL' }).click();
+    await page.getByText('Nothing yet: the first event is waited for.').waitFor();
+    await page.getByText('Postmark, the server, its message stream, Webhooks').waitFor();
+    const { url = null } =
+      on.app.services.mailboxes.show(on.app.services.mailboxes.require('hello@mail.example.com')).events ??
+      {};
+    await page.getByText(url ?? '', { exact: true }).waitFor();
+    const { pathname } = new URL(url ?? '');
+    await on.app.call('POST', pathname, { body: { RecordType: 'Open' } });
+    await page.getByText('Events come; the last one').waitFor();
+
     // Found by themselves: nobody asks for it.
     for (const { name, value } of on.app.services.sending_domains.show('mail.example.com').records)
       on.dns.set(name, { txt: [value] });
