@@ -115,6 +115,18 @@ async function linkTo(email: string): Promise<string> {
 }
 
 describe.skipIf(executable === null)('in a browser', () => {
+  test.each(['light', 'dark'] as const)(
+    'the archive of a list can be read by everybody: %s',
+    async (scheme) => {
+      const open = await on.list({ archive: true });
+      const { page, complaints } = await openPage(scheme);
+      await page.goto(`${on.app.url}/archive/${open}`);
+      expect(await page.textContent('h1')).toBe('Past issues of News');
+      await expectAccessible(page);
+      expect(complaints).toEqual([]);
+    },
+  );
+
   test('a visitor signs up with the form of the guide, confirms, and leaves again', async () => {
     const { page, complaints } = await openPage();
     await page.goto(`http://localhost:${site.port}/`);
