@@ -20,7 +20,7 @@ export function arrivalCheck({ alerts }: On): HealthCheck {
       const names = alerts.listWays().map((way) => alerts.nameOf(way));
       return names.length > 0
         ? [ok(ALERTS, `Problems are told to ${names.join(', ')}.`)]
-        : [ok(ALERTS, 'Nobody is told of problems.', 'satchel alert set --email YOUR-ADDRESS')];
+        : [ok(ALERTS, 'Nobody is told of problems: satchel alert set --email YOUR-ADDRESS has them mailed.')];
     },
   };
 }

@@ -185,7 +185,7 @@ test('findings have ids over HTTP and at the shell, with all that the settings h
     expect.objectContaining({
       id: 'alerts',
       status: 'ok',
-      remedy: expect.stringContaining('satchel alert set'),
+      message: expect.stringContaining('satchel alert set'),
     }),
   );
   expect(JSON.stringify(listed)).not.toContain('deep-secret');

@@ -187,6 +187,8 @@ const NOT_DONE: Record<string, number> = {
   'GET /projects/:project/emails/:id/message': 404,
   // The mailbox of the examples captures, and hears of nothing.
   'POST /mailboxes/:address/events/rotate': 409,
+  // Nobody is told yet.
+  'POST /alerts/test': 409,
   // Nobody has signed this one.
   'GET /object-links/:link': 404,
 };
