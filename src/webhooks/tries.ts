@@ -5,7 +5,7 @@ import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
 import type { Destinations } from '../platform/http/destinations.ts';
 import type { Answer } from '../platform/http/exchange.ts';
-import { postOf, type Sender } from '../platform/http/sender.ts';
+import { postOf, type Sender, whyNotTaken } from '../platform/http/sender.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type { TryRow, WebhookRow } from './tables.ts';
 
@@ -81,21 +81,13 @@ export function contextOf({ public_id }: Pick<WebhookRow, 'public_id'>): string[
 }
 
 function outcomeOf(answer: Answer): Outcome {
-  if ('failure' in answer) return { ...failed(sentence(answer.failure)), is_ours: answer.is_ours };
-  const { status: response_status } = answer;
-  if (response_status >= 200 && response_status < 300)
-    return { response_status, error: null, is_ours: false, made: null };
-  const is_redirect = response_status >= 300 && response_status < 400;
-  const words = is_redirect ? `a redirect (${response_status}), which is not followed` : response_status;
-  return { response_status, error: `It answered ${words}.`, is_ours: false, made: null };
+  const error = whyNotTaken(answer);
+  if ('failure' in answer) return { ...failed(error), is_ours: answer.is_ours };
+  return { ...failed(error), response_status: answer.status };
 }
 
-function failed(error: string): Outcome {
+function failed(error: string | null): Outcome {
   return { response_status: null, error, is_ours: false, made: null };
-}
-
-function sentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 const PREFIX = 'whsec_';

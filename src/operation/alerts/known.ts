@@ -133,9 +133,8 @@ export function settle(
   const how = state.ways[way] ?? fresh();
   state.ways[way] = how;
   if (words !== null) {
-    how.tries += of.is_test ? 0 : 1;
-    how.next_try = now_ms + (WAITS_MS[Math.max(how.tries, 1) - 1] ?? LONGEST_WAIT_MS);
-    if (of.is_test || how.tries >= TRIES) how.failure = { at: now_ms, words };
+    if (!of.is_test) how.next_try = now_ms + (WAITS_MS[how.tries++] ?? LONGEST_WAIT_MS);
+    if (of.is_test || how.tries >= TRIES) how.failure = words;
     return;
   }
   const sent = [...how.sent, now_ms].slice(-MAX_MESSAGES_AN_HOUR);

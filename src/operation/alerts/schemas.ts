@@ -95,8 +95,8 @@ export interface WayState {
   /** Those that failed since one was taken. */
   tries: number;
   next_try: number;
-  /** Why the last try of several failed; null while it is not known to fail. */
-  failure: { at: number; words: string } | null;
+  /** Why, once several tries have failed; null while it is not known to fail. */
+  failure: string | null;
 }
 
 /** By the address that is mailed, or `url`. */

@@ -13,7 +13,7 @@ import type { Actor } from '../../platform/http/callers.ts';
 import type { Destinations } from '../../platform/http/destinations.ts';
 import { merge, present } from '../../platform/http/fields.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
-import { postOf, type Sender } from '../../platform/http/sender.ts';
+import { postOf, type Sender, whyNotTaken } from '../../platform/http/sender.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import { type Doctor, runAll } from '../doctor/service.ts';
 import { dueOf, keepWays, listUntold, noteFindings, type State, settle, URL_WAY } from './known.ts';
@@ -68,7 +68,7 @@ export class Alerts {
   constructor(private readonly deps: AlertsDeps) {
     deps.doctor.listen((findings, at_ms) => {
       this.#examined_ms = at_ms;
-      void this.#note(findings, false);
+      this.#note(findings, false).catch((error: unknown) => this.#complain(error));
     });
   }
 
@@ -142,23 +142,17 @@ export class Alerts {
 
   /* --- Looking ----------------------------------------------------------------------------------------------------- */
 
-  /** Each minute: looks at what is urgent, hourly at everything, and tells what is due. */
+  /** Each minute: looks at what is urgent, and hourly at everything. */
   async tick(urgent: readonly HealthCheck[]): Promise<void> {
     if (waysOf(this.#row()).length === 0) return;
-    const age_ms = this.deps.clock.now() - this.#examined_ms;
-    // It takes seconds where much is stored, and what it finds is noted as it ends.
-    if (age_ms >= HOUR_MS || age_ms < 0) void this.#examine();
-    await this.#note(await runAll(urgent), true);
-    await this.tell();
-  }
-
-  async #examine(): Promise<void> {
-    this.#examined_ms = this.deps.clock.now();
-    try {
-      await this.deps.doctor.examine(MINUTE_MS);
-    } catch (error) {
-      this.deps.logger.error('the hourly look at everything failed', { error: wordsOf(error) });
+    const now_ms = this.deps.clock.now();
+    const age_ms = now_ms - this.#examined_ms;
+    if (age_ms >= HOUR_MS || age_ms < 0) {
+      this.#examined_ms = now_ms;
+      // It takes seconds where much is stored, and what it finds is noted as it ends.
+      this.deps.doctor.examine(MINUTE_MS).catch((error: unknown) => this.#complain(error));
     }
+    await this.#note(await runAll(urgent), true);
   }
 
   async #note(found: readonly Finding[], is_urgent: boolean): Promise<void> {
@@ -245,9 +239,7 @@ export class Alerts {
     const { headers, body } = bodyOf(row.format ?? 'json', message);
     const outgoing = { ...postOf(url, headers, body), timeout_ms: URL_TIMEOUT_MS };
     const answer = await sender.sendToFirst(destination.addresses, outgoing);
-    if ('failure' in answer) return { status: null, words: `${capitalised(answer.failure)}.` };
-    const { status } = answer;
-    return { status, words: status >= 200 && status < 300 ? null : `It answered ${status}.` };
+    return { status: 'status' in answer ? answer.status : null, words: whyNotTaken(answer) };
   }
 
   /** Tells at the time when something is due, as far as this server tells. */
@@ -261,11 +253,14 @@ export class Alerts {
     );
     if (due.length === 0) return;
     const wait_ms = Math.min(Math.max(Math.min(...due) - now_ms, SECOND_MS), HOUR_MS);
-    this.#timer = setTimeout(() => {
-      this.tell().catch((error: unknown) =>
-        this.deps.logger.error('alerts could not be told', { error: wordsOf(error) }),
-      );
-    }, wait_ms);
+    this.#timer = setTimeout(
+      () => void this.tell().catch((error: unknown) => this.#complain(error)),
+      wait_ms,
+    );
+  }
+
+  #complain(error: unknown): void {
+    this.deps.logger.error('problems could not be looked for, or told', { error: wordsOf(error) });
   }
 
   /* --- How alerts do ----------------------------------------------------------------------------------------------- */
@@ -273,9 +268,7 @@ export class Alerts {
   /** The ways by which they do not arrive, and why. */
   listFailing(): { way: string; words: string }[] {
     const { ways } = this.#row();
-    return Object.entries(ways).flatMap(([way, { failure }]) =>
-      failure ? [{ way, words: failure.words }] : [],
-    );
+    return Object.entries(ways).flatMap(([way, { failure }]) => (failure ? [{ way, words: failure }] : []));
   }
 
   listWays(): string[] {
@@ -325,8 +318,4 @@ interface Sent {
   status: number | null;
   /** Why it was not taken; null where it was. */
   words: string | null;
-}
-
-function capitalised(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -72,3 +72,12 @@ export function postOf(url: URL, of_content: Record<string, string>, body: strin
     message: `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`,
   };
 }
+
+/** Why a receiver has not taken what it was sent, in a sentence; null where it has. */
+export function whyNotTaken(answer: Answer): string | null {
+  if ('failure' in answer) return `${answer.failure.charAt(0).toUpperCase()}${answer.failure.slice(1)}.`;
+  const { status } = answer;
+  if (status >= 200 && status < 300) return null;
+  const is_redirect = status >= 300 && status < 400;
+  return `It answered ${is_redirect ? `a redirect (${status}), which is not followed` : status}.`;
+}

@@ -253,7 +253,7 @@ test('a URL that fails is told of by mail, with its host alone', async () => {
   await stage.app.services.alerts.tick([arrivalCheck(stage.app.services)]);
   await stage.tellAfter(10 * SECOND);
   const [, second] = stage.mails();
-  expect(second).toContain('It answered 302.');
+  expect(second).toContain('a redirect (302), which is not followed');
   expect(second).toContain(stage.receiver.url);
   expect(stage.mails().join() + stage.app.logs()).not.toContain('deep-secret');
 });
