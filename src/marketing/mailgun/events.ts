@@ -41,6 +41,8 @@ interface EventsDeps {
   clock: Clock;
   suppressions: Pick<Suppressions, 'checker'>;
   projectOf(id: number): KeyOwner | null;
+  /** What a mail server said last of a mail that it refused because of us. */
+  wordsOfRefusal(read: Tx, email_id: string): string | null;
 }
 
 /** An event with its mail. */
@@ -67,24 +69,21 @@ export class MailgunEvents {
   /** Told of what became of a mail, in the transaction that records it. */
   onMail(tx: Tx, { kind, email_id, project_id, address, is_report_of_copy }: EmailEvent): void {
     if (is_report_of_copy) return;
-    if (kind === 'withheld')
-      this.#add(tx, project_id, email_id, 'failed', this.#whySuppressed(tx, project_id, address));
-    else if (kind === 'sent') this.#add(tx, project_id, email_id, 'delivered', this.#repliedTo(tx, email_id));
-    else if (kind === 'complained') this.#add(tx, project_id, email_id, 'complained', NO_DETAILS);
-    else if (kind === 'deferred' || kind === 'soft_bounced')
-      this.#add(tx, project_id, email_id, 'failed', {
-        ...this.#repliedTo(tx, email_id),
-        is_permanent: false,
-        reason: 'generic',
-      });
-    else if (kind === 'failed' || kind === 'bounced' || kind === 'refused') {
-      const reason = kind === 'bounced' ? 'bounce' : 'generic';
-      this.#add(tx, project_id, email_id, 'failed', {
-        ...this.#repliedTo(tx, email_id),
-        is_permanent: true,
-        reason,
-      });
+    const add = (event: MailgunEvent, details = NO_DETAILS): void =>
+      this.#add(tx, project_id, email_id, event, details);
+    const replied = this.#repliedTo(tx, email_id);
+    if (kind === 'sent') add('delivered', replied);
+    if (kind === 'complained' || kind === 'unsubscribed') add(kind);
+    if (kind === 'deferred' || kind === 'soft_bounced')
+      add('failed', { ...replied, is_permanent: false, reason: 'generic' });
+    if (kind === 'bounced') add('failed', { ...replied, is_permanent: true, reason: 'bounce' });
+    if (kind === 'failed') add('failed', { ...replied, is_permanent: true, reason: 'generic' });
+    if (kind === 'refused') {
+      // The log says that its relay took it.
+      const words = this.deps.wordsOfRefusal(tx, email_id);
+      add('failed', { is_permanent: true, reason: 'generic', code: null, words });
     }
+    if (kind === 'withheld') add('failed', this.#whySuppressed(tx, project_id, address));
   }
 
   /** Told of the first opening of a mail. */

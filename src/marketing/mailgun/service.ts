@@ -44,7 +44,7 @@ export interface MailgunDeps {
   clock: Clock;
   apps: Apps;
   emails: Emails;
-  deliveries: Pick<Deliveries, 'listeners'>;
+  deliveries: Pick<Deliveries, 'listeners' | 'wordsOfRefusal'>;
   internal_objects: MessageStore;
   objects: { releaseBytes(public_ids: readonly string[]): Promise<void> };
   ownership: { refuseChanges(): void };
@@ -76,8 +76,10 @@ export class Mailgun {
   readonly events: MailgunEvents;
 
   constructor(private readonly deps: MailgunDeps) {
-    this.events = new MailgunEvents(deps);
-    const { listeners } = deps.deliveries;
+    const { deliveries } = deps;
+    const { listeners } = deliveries;
+    const wordsOfRefusal = (read: Tx, id: string) => deliveries.wordsOfRefusal(read, id);
+    this.events = new MailgunEvents({ ...deps, wordsOfRefusal });
     for (const source of ['mailgun', 'mailgun_bulk'] as const)
       listeners.add((tx, event) => this.events.onMail(tx, event), { source, kinds: TOLD });
     deps.emails.renderWith('mailgun_bulk', (tx, merge, email) => this.#render(tx, merge, email));
@@ -277,4 +279,5 @@ const TOLD = [
   'soft_bounced',
   'refused',
   'complained',
+  'unsubscribed',
 ] as const;
