@@ -135,9 +135,8 @@ async function click(on: SequenceApp, email: string): Promise<void> {
   const last = database.read.$client
     .query<{ id: string }, [string]>('SELECT max(id) AS id FROM emails WHERE to_email = ?')
     .get(email);
-  const [link = ''] = linksOf(
-    (await PostalMime.parse((await deliveries.readCaptured(last?.id ?? '')).raw)).html,
-  );
+  const { raw } = await deliveries.readCaptured(last?.id ?? '');
+  const link = linksOf((await PostalMime.parse(raw)).html).find((url) => url.includes('/c/')) ?? '';
   await on.app.call('GET', new URL(link).pathname, { headers: { 'User-Agent': BROWSER } });
   on.app.clock.advance(10_500);
   await clicks.settle();

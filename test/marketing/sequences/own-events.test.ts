@@ -37,7 +37,7 @@ const report = (email_id: string, kind: 'bounced' | 'complained') => {
 async function click(email: string, wait_ms = SCANNER_WINDOW_MS + 2): Promise<void> {
   const { deliveries, clicks } = on.app.services;
   const { raw } = await deliveries.readCaptured(mailsTo(email).at(-1) ?? '');
-  const [link = ''] = linksOf((await PostalMime.parse(raw)).html);
+  const link = linksOf((await PostalMime.parse(raw)).html).find((url) => url.includes('/c/')) ?? '';
   const headers = { 'User-Agent': BROWSER };
   expect((await on.app.call('GET', new URL(link).pathname, { headers })).status).toBe(302);
   on.app.clock.advance(wait_ms);
