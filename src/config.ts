@@ -46,6 +46,20 @@ export interface SmtpSettings {
   readonly plain_from: readonly string[];
 }
 
+/** Signing in by OpenID Connect. */
+export interface OidcSettings {
+  /** Its address as it was given. */
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  /** What stands on the button. */
+  readonly label: string;
+  /** Domains whose people come in without an invitation. */
+  readonly invites: readonly string[];
+  /** Whether it is to be the only way in. */
+  readonly only: boolean;
+}
+
 export interface Config extends WholeSettings {
   readonly data_dir: string;
   /** Where the server keeps its backups; null is in the data directory. */
@@ -56,6 +70,8 @@ export interface Config extends WholeSettings {
   readonly tls: TlsSettings | null;
   /** Without a trailing slash. */
   readonly public_url: string;
+  /** Null is without single sign-on. */
+  readonly oidc: OidcSettings | null;
   /** Where the bytes of new objects go; null is the data directory. */
   readonly object_store: S3Settings | null;
   /** Downloads of more bytes than this are redirected to the store; null is none. */
@@ -126,6 +142,7 @@ export function loadConfig(given_env: Environment, flags: ConfigFlags = {}, is_t
     tls,
     public_url: readPublicUrl(source, port, tls),
     passphrase: env.SATCHEL_PASSPHRASE || null,
+    oidc: readOidc(source),
     object_store: readObjectStore(source),
     object_redirect_bytes: redirect_mib === null ? null : redirect_mib * 1024 ** 2,
     email_retry_delays_s: read('email_retry_delays'),
@@ -231,7 +248,7 @@ function readObjectStore({ read, given }: Source): S3Settings | null {
   if (Number(given('max_upload_bytes').text) > most)
     throw bad('SATCHEL_MAX_UPLOAD_BYTES', `must be at most ${most} with SATCHEL_OBJECT_STORE`);
   const secret = (name: 's3_access_key_id' | 's3_secret_access_key'): string =>
-    readSecret(variableOf(name), read(name), read(`${name}_file`));
+    readSecret(variableOf(name), 'SATCHEL_OBJECT_STORE', [read(name), read(`${name}_file`)]);
   return {
     ...place,
     access_key_id: secret('s3_access_key_id'),
@@ -239,11 +256,52 @@ function readObjectStore({ read, given }: Source): S3Settings | null {
   };
 }
 
-function readSecret(name: string, value: string | null, file: string | null): string {
+const OIDC_PARTS = [
+  ['oidc_issuer'],
+  ['oidc_client_id'],
+  ['oidc_client_secret', 'oidc_client_secret_file'],
+] as const;
+const OIDC_EXTRAS = ['oidc_label', 'oidc_invites', 'oidc_only'] as const;
+
+function readOidc({ read, given }: Source): OidcSettings | null {
+  const isGiven = (name: SettingName): boolean => given(name).text !== null;
+  const missing = OIDC_PARTS.filter((names) => !names.some(isGiven)).map(([name]) => variableOf(name));
+  const issuer = read('oidc_issuer');
+  if (missing.length === OIDC_PARTS.length) {
+    const alone = OIDC_EXTRAS.find(isGiven);
+    if (alone) throw bad(variableOf(alone), `goes with ${missing.join(', ')}`);
+    return null;
+  }
+  if (missing.length > 0 || issuer === null)
+    throw bad(
+      missing.join(' and '),
+      'must be set too: SATCHEL_OIDC_ISSUER, SATCHEL_OIDC_CLIENT_ID and SATCHEL_OIDC_CLIENT_SECRET (or ..._FILE) go together',
+    );
+  if (issuer.search || issuer.hash || issuer.username || issuer.password)
+    throw bad('SATCHEL_OIDC_ISSUER', 'must have no user, query or fragment');
+  return {
+    issuer: issuer.href,
+    client_id: read('oidc_client_id') ?? '',
+    client_secret: readSecret('SATCHEL_OIDC_CLIENT_SECRET', 'SATCHEL_OIDC_ISSUER', [
+      read('oidc_client_secret'),
+      read('oidc_client_secret_file'),
+    ]),
+    label: read('oidc_label'),
+    invites: read('oidc_invites'),
+    only: read('oidc_only') === 'true',
+  };
+}
+
+/** `goes_with`: the setting that it is needed for. */
+function readSecret(
+  name: string,
+  goes_with: string,
+  [value, file]: readonly [value: string | null, file: string | null],
+): string {
   if (value !== null && file !== null)
     throw bad(`${name} and ${name}_FILE`, 'exclude each other: set only one');
   if (value === null && file === null)
-    throw bad(name, `must be set where SATCHEL_OBJECT_STORE is, or ${name}_FILE to a file that holds it`);
+    throw bad(name, `must be set where ${goes_with} is, or ${name}_FILE to a file that holds it`);
   if (file === null) return value ?? '';
   let secret: string;
   try {

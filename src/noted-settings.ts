@@ -5,18 +5,20 @@ import { VARIABLES } from './settings.ts';
 
 /** Each is a setting, or a file where _FILE follows the name. */
 export const STORE_KEYS = ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'];
+const OIDC_SECRET = 'SATCHEL_OIDC_CLIENT_SECRET';
 /** They stay with the server. */
 const SECRETS = [
   'SATCHEL_MASTER_KEY',
   'SATCHEL_PASSPHRASE',
   'SATCHEL_WELCOME_TOKEN',
   'SATCHEL_HEARTBEAT_URL',
+  OIDC_SECRET,
   ...STORE_KEYS,
 ];
 /** One of these that is given puts those of a lower source out of force. */
 const IN_PLACE_OF_EACH_OTHER = [
   ['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'],
-  ...STORE_KEYS.map((name) => [name, `${name}_FILE`]),
+  ...[OIDC_SECRET, ...STORE_KEYS].map((name) => [name, `${name}_FILE`]),
 ];
 
 /** The settings but secrets of a server that was started with these variables and flags. */
@@ -48,7 +50,8 @@ export function keptSecrets(env: Environment): string[] {
 
 /** Whether settings of a verb's own are other than those that the server noted; its secrets nobody can compare. */
 export function saysOtherwise(own: Environment, noted: Environment): boolean {
-  const left_out = ['SATCHEL_DATA_DIR', ...SECRETS, ...STORE_KEYS.map((name) => `${name}_FILE`)];
+  const files = [OIDC_SECRET, ...STORE_KEYS].map((name) => `${name}_FILE`);
+  const left_out = ['SATCHEL_DATA_DIR', ...SECRETS, ...files];
   const bare = (env: Environment): Environment =>
     Object.fromEntries(
       Object.entries(env).flatMap(([name, value]) =>
@@ -56,25 +59,33 @@ export function saysOtherwise(own: Environment, noted: Environment): boolean {
       ),
     );
   const keys = Object.fromEntries(STORE_KEYS.map((name) => [name, 'any']));
-  const inForce = (...sources: Environment[]): string =>
-    JSON.stringify(loadConfig({ ...sources.reduce(over, {}), ...keys }));
+  const inForce = (...sources: Environment[]): string => {
+    const all = sources.reduce(over, {});
+    const secret = all.SATCHEL_OIDC_ISSUER === undefined ? {} : { [OIDC_SECRET]: 'any' };
+    return JSON.stringify(loadConfig({ ...all, ...keys, ...secret }));
+  };
   return inForce(bare(noted), bare(own)) !== inForce(bare(noted));
 }
 
 /**
  * What counts for a verb: its own settings, then those that the server beside it noted, then the installed
- * service's. A store whose keys the server keeps to itself counts as none.
+ * service's. A store whose keys the server keeps to itself counts as none, and so does single sign-on.
  */
 export function settingsForVerb(own: Environment, noted: Environment, installed: Environment): Environment {
   // The server may be of another version.
   const known = Object.fromEntries(Object.entries(noted).filter(([name]) => isSetting(name)));
   const all = over(over(over({}, installed), known), own);
-  const [, ...keys] = IN_PLACE_OF_EACH_OTHER;
-  const can_enter = keys.every((names) => names.some((name) => all[name] !== undefined));
+  const can_enter = STORE_KEYS.every((name) => isKnown(all, name));
   const is_told = own.SATCHEL_OBJECT_STORE?.trim() || installed.SATCHEL_OBJECT_STORE?.trim();
-  if (can_enter || is_told) return all;
-  const { SATCHEL_OBJECT_STORE, SATCHEL_OBJECT_REDIRECT, ...rest } = all;
-  return rest;
+  const of_store = can_enter || is_told ? [] : ['SATCHEL_OBJECT_STORE', 'SATCHEL_OBJECT_REDIRECT'];
+  const signs_on = isKnown(all, OIDC_SECRET) || own.SATCHEL_OIDC_ISSUER?.trim();
+  const left_out = (name: string): boolean =>
+    of_store.includes(name) || (!signs_on && name.startsWith('SATCHEL_OIDC_'));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !left_out(name)));
+}
+
+function isKnown(env: Environment, secret: string): boolean {
+  return env[secret] !== undefined || env[`${secret}_FILE`] !== undefined;
 }
 
 /** Empty variables count as unset. */

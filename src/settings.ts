@@ -123,6 +123,17 @@ const hostsAndNetworks = listOf(
   },
 );
 
+const domains = listOf('of domains of addresses, such as example.com,example.org', (entry) => {
+  const name = domainToASCII(entry);
+  return /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/.test(name) ? name : null;
+});
+
+/** What stands on a button. */
+const label: Reader<string> = (text, wrong) => {
+  if (/^[^\p{Cc}]{1,60}$/u.test(text)) return text;
+  throw wrong('must be one line of at most 60 characters');
+};
+
 /* --- The settings ----------------------------------------------------------------------------------------------- */
 
 function setting<T>(fallback: T, read: Reader<T>) {
@@ -158,6 +169,14 @@ export const SETTINGS = {
   master_key_file: setting(null, asIs),
   passphrase: setting(null, asIs),
   welcome_token: setting(null, welcomeToken),
+  oidc_issuer: part(null, url),
+  oidc_client_id: part(null, asIs),
+  oidc_client_secret: part(null, asIs),
+  oidc_client_secret_file: part(null, asIs),
+  oidc_label: part('Single sign-on', label),
+  /** Whoever has a verified address there comes in without an invitation. */
+  oidc_invites: part([], domains),
+  oidc_only: part('false', oneOf('true', 'false')),
   /** Contract: 10 MB by default. */
   max_upload_bytes: integer(10 * 1024 ** 2, { max: 1024 ** 4 }),
   allowed_mime_types: setting([], mediaTypes),

@@ -220,6 +220,54 @@ test('nobody hands mail in by SMTP unless a port is set; then this machine alone
   });
 });
 
+test('single sign-on is read whole, and names what is missing of what goes together', async () => {
+  const file = `${makeTempDir()}/secret`;
+  await Bun.write(file, 'hush\n');
+  const three = {
+    SATCHEL_OIDC_ISSUER: 'https://id.example.com/realms/a',
+    SATCHEL_OIDC_CLIENT_ID: 'satchel',
+    SATCHEL_OIDC_CLIENT_SECRET_FILE: file,
+  };
+  expect(loadConfig({}).oidc).toBeNull();
+  expect(loadConfig(three).oidc).toEqual({
+    ...{ issuer: three.SATCHEL_OIDC_ISSUER, client_id: 'satchel', client_secret: 'hush' },
+    ...{ label: 'Single sign-on', invites: [], only: false },
+  });
+  const more = { SATCHEL_OIDC_INVITES: 'Example.com, bücher.example', SATCHEL_OIDC_ONLY: 'true' };
+  expect(loadConfig({ ...three, ...more }).oidc).toMatchObject({
+    ...{ invites: ['example.com', 'xn--bcher-kva.example'], only: true },
+  });
+  const [ISSUER, ID, SECRET] = [
+    'SATCHEL_OIDC_ISSUER',
+    'SATCHEL_OIDC_CLIENT_ID',
+    'SATCHEL_OIDC_CLIENT_SECRET',
+  ];
+  for (const [left_out, missing] of [
+    [[ISSUER], ISSUER],
+    [[ID], ID],
+    [[`${SECRET}_FILE`], SECRET],
+    [[ID, `${SECRET}_FILE`], `${ID} and ${SECRET}`],
+  ] as const) {
+    const env = Object.fromEntries(
+      Object.entries(three).filter(([name]) => !left_out.includes(name as never)),
+    );
+    expect(() => loadConfig(env)).toThrow(new RegExp(`^${missing} must be set too`));
+  }
+  for (const [env, complaint] of [
+    [{ SATCHEL_OIDC_ONLY: 'true' }, `SATCHEL_OIDC_ONLY goes with ${ISSUER}, ${ID}, ${SECRET}`],
+    [{ ...three, SATCHEL_OIDC_ONLY: 'yes' }, 'SATCHEL_OIDC_ONLY must be one of true, false'],
+    [
+      { ...three, SATCHEL_OIDC_INVITES: '@example.com' },
+      'SATCHEL_OIDC_INVITES must be a comma-separated list',
+    ],
+    [{ ...three, SATCHEL_OIDC_LABEL: 'x'.repeat(61) }, 'SATCHEL_OIDC_LABEL must be one line'],
+    [{ ...three, SATCHEL_OIDC_ISSUER: 'id.example.com' }, 'SATCHEL_OIDC_ISSUER must be a full http'],
+    [{ ...three, SATCHEL_OIDC_ISSUER: 'https://id.example.com/?a' }, 'SATCHEL_OIDC_ISSUER must have no user'],
+    [{ ...three, SATCHEL_OIDC_CLIENT_SECRET: 'other' }, 'exclude each other'],
+  ] as const)
+    expect(() => loadConfig(env)).toThrow(complaint);
+});
+
 test("the handbook's table has every setting once, with its number where none is given, and nothing else", async () => {
   const text = await Bun.file(`${import.meta.dir}/../handbook/configuration.md`).text();
   const rows = text.split('\n').flatMap((line) => {

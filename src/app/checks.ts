@@ -74,7 +74,13 @@ export function doctorDeps(clock: Clock): DoctorDeps {
     createDirectoryChecks,
     createServiceChecks(config, { is_deep, ...on }) {
       const services = createServices(config, { clock, logger: silentLogger, ...on });
-      return { checks: createServiceChecks({ ...services, is_deep }), close: () => services.mailer.stop(0) };
+      return {
+        checks: createServiceChecks({ ...services, is_deep }),
+        close() {
+          services.sender.stop();
+          return services.mailer.stop(0);
+        },
+      };
     },
   };
 }

@@ -42,7 +42,7 @@ export function consolePageRoutes(needs: Needs): Route[] {
       summary: 'The console',
       handle: ({ ctx }) =>
         needs.people.isAnybodyThere() || isWelcome(ctx)
-          ? answerPage(isSignedIn(ctx, needs))
+          ? answerPage(mayBeSignedIn(ctx) || isSignedIn(ctx, needs))
           : answerNobody(needs),
     });
   return [
@@ -94,6 +94,11 @@ ${entry.welcome.isTokenGood() ? by_token : ''}`,
 function isSignedIn({ request }: RequestContext, { config, entry }: Needs): boolean {
   const secret = readSessionCookie(request, config);
   return secret !== null && Boolean(entry.sessions.authenticate(secret));
+}
+
+/** Led here by another site, such as an issuer's, browsers leave the session's cookie out: the page has to ask. */
+function mayBeSignedIn({ request }: RequestContext): boolean {
+  return request.headers.get('sec-fetch-site') === 'cross-site';
 }
 
 /** Whoever is not signed in gets the form to do so at once: the page need not ask. */

@@ -5,7 +5,7 @@ import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
 import type { Destinations } from '../platform/http/destinations.ts';
 import type { Answer } from '../platform/http/exchange.ts';
-import { postOf, type Sender, whyNotTaken } from '../platform/http/sender.ts';
+import { requestOf, type Sender, whyNotTaken } from '../platform/http/sender.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type { TryRow, WebhookRow } from './tables.ts';
 
@@ -47,7 +47,12 @@ export class Tries {
     const destination = await this.deps.destinations.find(url);
     if ('refusal' in destination) return failed(`Not sent: ${destination.refusal}.`);
     const signed = signedHeaders(secrets, { id, at_ms: at, body });
-    const { headers, ...outgoing } = postOf(url, { 'Content-Type': 'application/json', ...signed }, body);
+    const { headers, ...outgoing } = requestOf(
+      'POST',
+      url,
+      { 'Content-Type': 'application/json', ...signed },
+      body,
+    );
     const timeout_ms = began_ms + WEBHOOK_TRY_TIMEOUT_MS - monotonicMs();
     const answer = await this.deps.sender.sendToFirst(destination.addresses, { ...outgoing, timeout_ms });
     const outcome = outcomeOf(answer);

@@ -16,6 +16,7 @@ import { guide } from '../support/documents.ts';
 import { actor, type CallOptions, makeProject, type TestApp } from '../support/helpers.ts';
 import { codeOf } from '../support/management.ts';
 import { makeOneOfEach, type PathValues, pathOf } from '../support/one-of-each.ts';
+import { OPEN_ROUTES } from './open-routes.ts';
 
 let app: TestApp;
 let owner: Awaited<ReturnType<typeof makeProject>>;
@@ -455,51 +456,7 @@ describe('without a credential', () => {
       .filter((route) => route.needs === null)
       .map((route) => `${route.method} ${PLANE_PREFIX[route.plane]}${route.path}`)
       .toSorted();
-    expect(open).toEqual([
-      'GET /',
-      'GET /.well-known/satchel',
-      'GET /api/health',
-      'GET /api/v1/object-links/:link',
-      'GET /api/v1/objects/:public_id',
-      'GET /api/version',
-      'GET /archive/:token',
-      'GET /archive/:token/:broadcast',
-      'GET /archive/:token/feed.xml',
-      'GET /c/:token',
-      'GET /confirm/:token',
-      'GET /console',
-      'GET /console/*',
-      'GET /console/assets/:name',
-      'GET /console/welcome/:token/person',
-      'GET /docs',
-      'GET /docs/api',
-      'GET /docs/api/:name',
-      'GET /docs/docs.js',
-      'GET /docs/grafana.json',
-      'GET /docs/guide',
-      'GET /docs/guide/:name',
-      'GET /docs/openapi.json',
-      'GET /docs/satchel.ts',
-      'GET /docs/search',
-      'GET /docs/try',
-      'GET /docs/try/start.js',
-      'GET /docs/try/swagger-ui.css',
-      'GET /docs/try/swagger-ui.js',
-      'GET /join/:token',
-      'GET /o/:token',
-      'GET /openapi.json',
-      'GET /unsubscribe/:token',
-      'GET /v1/sys/health',
-      'GET /view/:token',
-      'OPTIONS /api/v1/uploads',
-      'POST /confirm/:token',
-      'POST /console/preview-frame',
-      'POST /console/session',
-      'POST /console/welcome/:token',
-      'POST /join/:token',
-      'POST /relay-events/:token',
-      'POST /unsubscribe/:token',
-    ]);
+    expect(open).toEqual(OPEN_ROUTES);
   });
 
   test('every other route is 401, and changes nothing', async () => {

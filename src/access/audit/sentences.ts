@@ -83,6 +83,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'person.sign_in_failed': 'failed to sign in',
   'person.signed_in': 'signed in',
   'person.signed_out': 'signed out',
+  'person.sso_linked': 'signed in with an account of single sign-on, theirs from now on',
   'person.totp_ended': 'turned their second step off',
   'person.totp_started': 'turned their second step on',
   'person.updated': 'changed {name}',

@@ -1,17 +1,27 @@
 /** Doctor's checks of people: undecryptable second steps, failed sign-ins, unknown addresses, a welcome token that is over. */
 import type { Config } from '../../config.ts';
+import { messageOf } from '../../errors.ts';
 import {
   type Finding,
   type HealthCheck,
   ok,
+  problem,
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
+import type { Entry } from './entry.ts';
 import type { People } from './service.ts';
+import type { SingleSignOn } from './sso.ts';
 
-export function peopleChecks({ people, config }: { people: People; config: Config }): HealthCheck[] {
+export function peopleChecks(on: {
+  people: People;
+  entry: Pick<Entry, 'sso'>;
+  config: Config;
+}): HealthCheck[] {
+  const { people, entry, config } = on;
   return [
+    { check: 'single sign-on', run: () => findingsOfSso(entry.sso, config) },
     sealedCheck(() =>
       people.listUndecryptable().map(({ email }) => ({
         message: `The secret of the second step of ${email} does not decrypt: only their recovery codes still work.`,
@@ -67,4 +77,29 @@ function describeTroubles(people: People): Finding[] {
     ),
   ];
   return findings.length > 0 ? findings : [ok(check, 'Nobody was locked out in the last 24 hours.')];
+}
+
+/** Whether the issuer says what it has to, and whether SATCHEL_OIDC_ONLY holds where it is set. */
+async function findingsOfSso(sso: SingleSignOn, { oidc }: Config): Promise<Finding[]> {
+  const check = 'single sign-on';
+  if (!sso.issuer || !oidc) return [];
+  const failure = await sso.issuer.discover().then(
+    () => null,
+    (error: unknown) => messageOf(error),
+  );
+  const is_only = sso.isOnly();
+  const found =
+    failure === null
+      ? ok(check, `${oidc.issuer} tells how to sign in.`)
+      : (is_only ? problem : warning)(
+          check,
+          `Nobody can sign in by ${oidc.label}: ${failure}.`,
+          is_only
+            ? 'see to the issuer, or start without SATCHEL_OIDC_ONLY for passwords to count again'
+            : 'see to the issuer, or to SATCHEL_OIDC_ISSUER',
+        );
+  if (!oidc.only || is_only) return [found];
+  const message =
+    'SATCHEL_OIDC_ONLY does not hold yet: nobody who may administer has signed in by single sign-on, so passwords still count.';
+  return [found, warning(check, message, 'have somebody who may administer sign in by it once')];
 }

@@ -51,8 +51,9 @@ export function registerPersonCommands(cli: Cli<Services>): void {
             projects: scopeOf(one),
             can: presentPowers(one),
             step: one.totp ? 'on' : 'off',
+            sso: one.sso ? 'yes' : 'no',
           },
-          'id email status projects can second_step=step last_sign-in=last_sign_in_at name',
+          'id email status projects can second_step=step sso last_sign-in=last_sign_in_at name',
         ),
       'There is nobody. Add somebody with: satchel person add EMAIL --all-projects',
     );
@@ -146,7 +147,7 @@ function registerEnding(person: Noun<Services>): void {
   person
     .verb(
       'reset <email>',
-      'a new one-time link; the old password stops, every session ends, and a lock-out is over',
+      'a new one-time link; the old password and account of single sign-on stop, every session ends, and a lock-out is over',
     )
     .option('--totp', 'turn the second step off as well')
     .option('--send', 'mail the link to them instead of printing it')
@@ -241,6 +242,7 @@ function present(person: PersonRecord) {
     can: presentPowers(person),
     active: person.is_active,
     'second step': person.totp ? 'on' : 'off',
+    'single sign-on': person.sso ? 'yes' : 'no',
   };
 }
 

@@ -1,11 +1,13 @@
 /** People, and how they get in, stay in and leave: the console's services, sharing one hasher. */
 import type { Config } from '../../config.ts';
+import type { Outside } from '../../platform/http/outside.ts';
 import { Invitations, Welcome } from './invitations.ts';
 import { OwnAccount } from './own-account.ts';
 import { type Argon2, Passwords } from './passwords.ts';
 import { People, type PeopleDeps } from './service.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
+import { SingleSignOn } from './sso.ts';
 import { Tries } from './tries.ts';
 
 export interface Entry {
@@ -13,11 +15,13 @@ export interface Entry {
   sign_in: SignIn;
   sessions: Sessions;
   own_account: OwnAccount;
+  sso: SingleSignOn;
   passwords: Passwords;
 }
 
 export function createPeople(
-  on: Omit<PeopleDeps, 'public_url'> & { config: Config; loadArgon2: (() => Promise<Argon2>) | undefined },
+  on: Omit<PeopleDeps, 'public_url'> &
+    Outside & { config: Config; loadArgon2: (() => Promise<Argon2>) | undefined },
 ): {
   people: People;
   invitations: Invitations;
@@ -27,11 +31,13 @@ export function createPeople(
   const people = new People({ ...on, public_url });
   const passwords = new Passwords(on.loadArgon2);
   const deps = { ...on, public_url, people, passwords, tries: new Tries(on) };
+  const sso = new SingleSignOn(deps);
   const entry = {
     welcome: new Welcome(deps),
     sign_in: new SignIn(deps),
-    sessions: new Sessions(deps),
+    sessions: new Sessions({ ...deps, sso }),
     own_account: new OwnAccount(deps),
+    sso,
     passwords,
   };
   const invitations = new Invitations({ ...on, people, public_url });

@@ -6,6 +6,7 @@ import { consoleRoute, type Route, signInRoute } from '../../platform/http/route
 import { t } from '../../platform/http/schema.ts';
 import type { Entry } from './entry.ts';
 import * as schemas from './schemas.ts';
+import { ssoRoutes } from './sso-routes.ts';
 
 /** The bodies of the console's own endpoints: addresses, passwords and codes. */
 const MAX_CONSOLE_BODY_BYTES = 16 * 1024;
@@ -16,14 +17,25 @@ const max_body_bytes = MAX_CONSOLE_BODY_BYTES;
 const done = (headers: Record<string, string> = {}): Response => new Response(null, { status: 204, headers });
 
 export function peopleRoutes({ entry, config }: { entry: Entry; config: Config }): Route[] {
-  return [...signInRoutes(entry, config), ...sessionRoutes(entry, config), ...accountRoutes(entry)];
+  return [
+    ...signInRoutes(entry, config),
+    ...ssoRoutes({ ...entry, config }),
+    ...sessionRoutes(entry, config),
+    ...accountRoutes(entry),
+  ];
 }
 
-function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
+/** Refuses what lets people in, or is for that, where single sign-on is the only way. */
+const unlessOnlySso = ({ sso }: Entry) => ({ authorize: () => sso.refuseOthers() });
+
+function signInRoutes(entry: Entry, config: Config): Route[] {
+  const { welcome, sign_in } = entry;
+  const others = unlessOnlySso(entry);
   return [
     signInRoute({
       method: 'GET',
       path: '/welcome/:token/person',
+      ...others,
       tag,
       summary: 'Whose one-time link it is',
       description: 'The `email` is null for the link of the first person, who gives it.',
@@ -33,6 +45,7 @@ function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
     signInRoute({
       method: 'POST',
       path: '/welcome/:token',
+      ...others,
       status: 204,
       tag,
       max_body_bytes,
@@ -50,6 +63,7 @@ function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
     signInRoute({
       method: 'POST',
       path: '/session',
+      ...others,
       status: 204,
       tag,
       max_body_bytes,
@@ -109,11 +123,14 @@ function sessionRoutes({ sessions, own_account }: Entry, config: Config): Route[
   ];
 }
 
-function accountRoutes({ own_account }: Entry): Route[] {
+function accountRoutes(entry: Entry): Route[] {
+  const { own_account } = entry;
+  const others = unlessOnlySso(entry);
   return [
     consoleRoute({
       method: 'POST',
       path: '/password',
+      ...others,
       status: 204,
       tag,
       max_body_bytes,
@@ -126,6 +143,7 @@ function accountRoutes({ own_account }: Entry): Route[] {
     consoleRoute({
       method: 'POST',
       path: '/totp',
+      ...others,
       tag,
       max_body_bytes,
       summary: 'A secret for your authenticator app',
@@ -138,6 +156,7 @@ function accountRoutes({ own_account }: Entry): Route[] {
     consoleRoute({
       method: 'PUT',
       path: '/totp',
+      ...others,
       tag,
       max_body_bytes,
       summary: 'Turn the second step on',
@@ -152,6 +171,7 @@ function accountRoutes({ own_account }: Entry): Route[] {
     consoleRoute({
       method: 'DELETE',
       path: '/totp',
+      ...others,
       status: 204,
       tag,
       max_body_bytes,

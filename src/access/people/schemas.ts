@@ -35,6 +35,8 @@ const person = {
   projects: t.Optional(t.Array(abbreviatedProject)),
   /** Whether signing in takes a code too. */
   totp: t.Boolean(),
+  /** Whether an account of single sign-on is theirs. */
+  sso: t.Boolean(),
   last_sign_in_at: nullable(moment()),
   is_active: t.Boolean(),
   created_at: moment(),
@@ -165,6 +167,13 @@ export const signedIn = named(
   'SignedIn',
   t.Object({ ...person, session_id: t.String(), recovery_codes_left: t.Integer() }),
 );
+
+/** What the sign-in page offers. */
+export const ways = named(
+  'SignInWays',
+  t.Object({ password: t.Boolean(), passkey: t.Boolean(), sso: nullable(t.Object({ label: t.String() })) }),
+);
+export type Ways = Static<typeof ways>;
 
 export const newTotp = t.Object({ secret: t.String(), uri: t.String() });
 export const recoveryCodes = t.Object({ recovery_codes: t.Array(t.String()) });

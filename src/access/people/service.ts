@@ -41,6 +41,9 @@ import { forgiveFailures, listLockOuts } from './tries.ts';
 /** Decision: one-time links last 24 h. */
 const LINK_EXPIRY_MS = 24 * 3_600_000;
 
+/** The stored value while no account of single sign-on is theirs. */
+const NO_ACCOUNT = { sso_issuer: null, sso_subject: null };
+
 /** Wrong codes after a right password that doctor tells of: who mistypes one twice gets the third right. */
 const WRONG_CODES_TOLD = 3;
 
@@ -98,6 +101,7 @@ export class People {
       all_projects,
       ...(all_projects ? {} : { projects: this.deps.projects.scopeOf({ kind: 'person', id }) }),
       totp: person.sealed_totp !== null,
+      sso: person.sso_subject !== null,
       last_sign_in_at: toIso(person.last_sign_in_at),
       is_active,
       created_at: toIso(person.created_at),
@@ -268,8 +272,8 @@ export class People {
   }
 
   /**
-   * Makes a new link. The password stops, every session ends, and failed sign-ins are forgotten; with `totp`
-   * the second step is off, too. Throws AppError `not_found`, and `forbidden` where the person has more than
+   * Makes a new link. The password stops, every session ends, their account of single sign-on and failed sign-ins are
+   * forgotten; with `totp` the second step is off, too. Throws AppError `not_found`, and `forbidden` where the person has more than
    * who resets them (null: the shell).
    */
   async reset(
@@ -288,6 +292,7 @@ export class People {
       const off = totp ? { sealed_totp: null, sealed_next_totp: null } : {};
       const changed = store.updatePerson(tx, current.id, {
         password_hash: null,
+        ...NO_ACCOUNT,
         ...off,
         ...NO_WRONG_CODES,
         updated_at: now,
@@ -297,7 +302,8 @@ export class People {
       forgiveFailures(tx, this.deps.rates, { id: current.id, networks });
       if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
       const ended = sessions.deleteSessionsOf(tx, current.id, null);
-      audit(tx, actor, 'person.reset', changed, { email: changed.email, totp, sessions: ended }, now);
+      const metadata = { email: changed.email, totp, sso: current.sso_subject !== null, sessions: ended };
+      audit(tx, actor, 'person.reset', changed, metadata, now);
       return { row: changed, link: this.#makeLink(tx, current.id, now) };
     });
     return { ...this.present(row), link };

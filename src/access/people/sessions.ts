@@ -8,24 +8,26 @@ import { hashToken } from '../../platform/secrets/token-format.ts';
 import type { SessionRecord } from './schemas.ts';
 import { audit, type People, type PeopleDeps } from './service.ts';
 import * as store from './session-store.ts';
+import type { SingleSignOn } from './sso.ts';
 import type { SessionRow } from './tables.ts';
 
 /** A session's last use is noted this often. */
 const SESSION_SEEN_GRANULARITY_MS = 60_000;
 
 export class Sessions {
-  constructor(private readonly deps: PeopleDeps & { people: People }) {}
+  constructor(private readonly deps: PeopleDeps & { people: People; sso: Pick<SingleSignOn, 'isOnly'> }) {}
 
   /**
    * The person of a session's secret, with their present powers, or null. The use is noted at most once a
    * minute, and the answer does not wait for that.
    */
   authenticate(secret: string): SessionCaller | null {
-    const { database, clock, people } = this.deps;
+    const { database, clock, people, sso } = this.deps;
     const found = store.findSession(database.read, hashToken(secret));
     const now = clock.now();
     if (!found?.person.is_active || expiryOf(found.session) <= now) return null;
     const { session, person } = found;
+    if (session.signed_in_by !== 'sso' && sso.isOnly()) return null;
     if (Math.abs(now - session.last_seen_at) >= SESSION_SEEN_GRANULARITY_MS) {
       database.write((tx) => store.touchSession(tx, { id: session.id, now_ms: now })).catch(() => {});
     }

@@ -12,7 +12,7 @@ import { NO_WRONG_CODES, takeCode, waitOfCodes } from './second-step.ts';
 import { audit, nameOf, type PeopleDeps } from './service.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
-import type { PersonRow } from './tables.ts';
+import type { PersonRow, SessionRow } from './tables.ts';
 import {
   type Limit,
   limitsOfNobody,
@@ -116,22 +116,39 @@ export class SignIn {
         return { refusal: secondStep('The code is not right, or was used before.') };
       }
     }
-    sessions.rememberNetwork(tx, { person_id: person.id, network, now_ms: now, max: MAX_KNOWN_NETWORKS });
-    store.updatePerson(tx, person.id, { last_sign_in_at: now, ...NO_WRONG_CODES });
-    const secret = createSecret();
-    sessions.insertSession(tx, {
-      id: newId(now),
-      token_hash: hashToken(secret),
-      person_id: person.id,
-      ip,
-      user_agent: user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null,
-      created_at: now,
-      last_seen_at: now,
-    });
-    const actor = { kind: 'person', id: String(person.id), name: nameOf(person), ip } as const;
-    audit(tx, actor, 'person.signed_in', person, {}, now);
+    store.updatePerson(tx, person.id, NO_WRONG_CODES);
+    const secret = beginSession(tx, person, { by: 'password', network, ip, user_agent }, now);
     return { secret };
   }
+}
+
+/** How somebody has shown who they are. */
+export type SignedInBy = SessionRow['signed_in_by'];
+
+/** Signs a person in, within the transaction that has found that they may, and returns the secret of the session. */
+export function beginSession(
+  tx: Tx,
+  person: PersonRow,
+  from: { by: SignedInBy; network: string; ip: string | null; user_agent: string | null },
+  now_ms: number,
+): string {
+  const { by, network, ip, user_agent } = from;
+  sessions.rememberNetwork(tx, { person_id: person.id, network, now_ms, max: MAX_KNOWN_NETWORKS });
+  store.updatePerson(tx, person.id, { last_sign_in_at: now_ms });
+  const secret = createSecret();
+  sessions.insertSession(tx, {
+    id: newId(now_ms),
+    token_hash: hashToken(secret),
+    person_id: person.id,
+    ip,
+    user_agent: user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null,
+    signed_in_by: by,
+    created_at: now_ms,
+    last_seen_at: now_ms,
+  });
+  const actor = { kind: 'person', id: String(person.id), name: nameOf(person), ip } as const;
+  audit(tx, actor, 'person.signed_in', person, { by }, now_ms);
+  return secret;
 }
 
 /** Lower case as SQLite compares addresses, ASCII letters only: the Kelvin sign is no k. */

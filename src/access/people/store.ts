@@ -1,7 +1,7 @@
 /** The SQL of people and of their one-time links. What they sign in with is in session-store.ts. */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawCount, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawCount, rawGet, rawHas, rawRun } from '../../platform/database/raw-sql.ts';
 import { type LinkRow, type PersonRow, people, personLinks } from './tables.ts';
 
 export const findPerson = rawGet<PersonRow, [id: number]>('SELECT * FROM people WHERE id = ?', people);
@@ -10,6 +10,17 @@ export const findPerson = rawGet<PersonRow, [id: number]>('SELECT * FROM people 
 export const findPersonByEmail = rawGet<PersonRow, [email: string]>(
   'SELECT * FROM people WHERE email = ?',
   people,
+);
+
+/** Whose account at an issuer it is. */
+export const findPersonBySubject = rawGet<PersonRow, [issuer: string, subject: string]>(
+  'SELECT * FROM people WHERE sso_issuer = ? AND sso_subject = ?',
+  people,
+);
+
+/** Whether somebody who may administer gets in by this issuer. */
+export const hasAdministratorOf = rawHas<[issuer: string]>(
+  'SELECT 1 FROM people WHERE sso_issuer = ? AND is_active AND can_administer',
 );
 
 /** People, newest first; all of them for a limit of -1. */

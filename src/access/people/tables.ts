@@ -24,6 +24,8 @@ export const people = sqliteTable('people', {
   wrong_codes: integer().notNull(),
   wrong_code_at: integer(),
   read_only: integer({ mode: 'boolean' }).notNull(),
+  sso_issuer: text(),
+  sso_subject: text(),
 });
 export type PersonRow = typeof people.$inferSelect;
 
@@ -45,6 +47,7 @@ export const personSessions = sqliteTable('person_sessions', {
   person_id: integer().notNull(),
   ip: text(),
   user_agent: text(),
+  signed_in_by: text().$type<'password' | 'passkey' | 'sso'>().notNull(),
   created_at: integer().notNull(),
   last_seen_at: integer().notNull(),
 });

@@ -33,6 +33,11 @@ export type Limit = readonly [caller: string, rate: Rate];
 
 const ofPerson = (person_id: number): string => `sign-in of person ${person_id}`;
 
+const ofNetwork = (network: string): Limit => [`sign-in from ${network}`, OF_ADDRESS];
+
+/** Where who it is comes out last: it counts with the network's other failures, and locks no account. */
+export const limitsOfNetwork = (network: string): Limit[] => [ofNetwork(network)];
+
 /** Strangers have limits of their own, so that a person still gets in from where they signed in before. */
 export const limitsWhereKnown = (person_id: number, network: string): Limit[] => [
   [`${ofPerson(person_id)} from ${network}`, OF_ACCOUNT],
@@ -40,13 +45,13 @@ export const limitsWhereKnown = (person_id: number, network: string): Limit[] =>
 
 export const limitsOfStranger = (person_id: number, network: string): Limit[] => [
   [ofPerson(person_id), OF_ACCOUNT],
-  [`sign-in from ${network}`, OF_ADDRESS],
+  ofNetwork(network),
 ];
 
 /** What was typed stands last, so that no made-up text can pass for the name of another counter. */
 export const limitsOfNobody = (typed: string, network: string): Limit[] => [
   [`sign-in of nobody ${typed}`, OF_ACCOUNT],
-  [`sign-in from ${network}`, OF_ADDRESS],
+  ofNetwork(network),
 ];
 
 export const limitsOfProof = (person_id: number): Limit[] => [[`proofs of person ${person_id}`, PROOFS]];
@@ -103,6 +108,8 @@ export class Tries {
 const LOCK_OUTS_TOLD_MS = 86_400_000;
 /** Networks that the audit row of failed sign-ins names, the first ones. */
 const MAX_NAMED_NETWORKS = 20;
+/** Reasons that it tells, the first ones. */
+const MAX_REASONS = 20;
 
 const EVENT = 'person.sign_in_failed';
 /** Equal to the windows of the limits. */
@@ -118,34 +125,41 @@ interface FailureMetadata extends Record<string, unknown> {
   locked_out: boolean;
   /** The first networks it came from. */
   networks: string[];
+  /** Of those by single sign-on or a passkey: what was wrong. Whoever tried is not told. */
+  reasons?: string[];
 }
 
 export interface Failure {
   /** Null for an unknown name: all of these share one row. */
   person: PersonRow | null;
   network: string;
-  is_wrong_code: boolean;
-  locks_out: boolean;
+  is_wrong_code?: boolean;
+  locks_out?: boolean;
+  reason?: string;
 }
 
 /** Counts a failure, within the transaction that counts it against the limits. */
 export function recordFailure(tx: Tx, failure: Failure, now_ms: number): void {
-  const { person, network, is_wrong_code, locks_out } = failure;
+  const { person, network, is_wrong_code = false, locks_out = false, reason } = failure;
   const target = person ? `person:${person.id}` : null;
   const window = { since_ms: now_ms - WINDOW_MS + 1, until_ms: now_ms + 1 };
   const [row] = listAudit(tx, { event: EVENT, target, ...window }, 1, 0);
   const before = row ? readMetadata(row.metadata) : null;
-  const networks = before?.networks ?? [];
-  const is_named = networks.includes(network) || networks.length >= MAX_NAMED_NETWORKS;
+  const reasons = withOne(before?.reasons ?? [], reason, MAX_REASONS);
   const metadata: FailureMetadata = {
     ...(person ? { email: person.email } : {}),
     count: (before?.count ?? 0) + 1,
     wrong_codes: (before?.wrong_codes ?? 0) + (is_wrong_code ? 1 : 0),
     locked_out: (before?.locked_out ?? false) || (locks_out && person !== null),
-    networks: is_named ? networks : [...networks, network],
+    networks: withOne(before?.networks ?? [], network, MAX_NAMED_NETWORKS),
+    ...(reasons.length > 0 ? { reasons } : {}),
   };
   if (row) countInAudit(tx, row.id, metadata);
   else recordAudit(tx, SYSTEM, { event: EVENT, target, project: null, metadata }, now_ms);
+}
+
+function withOne(all: string[], one: string | undefined, max: number): string[] {
+  return one === undefined || all.includes(one) || all.length >= max ? all : [...all, one];
 }
 
 /** The accounts that were locked out in the last day, the newest first, with what was tried. */
@@ -172,6 +186,7 @@ function readMetadata({
   wrong_codes,
   locked_out,
   networks,
+  reasons,
 }: Record<string, unknown>): FailureMetadata {
   return {
     ...(typeof email === 'string' ? { email } : {}),
@@ -179,5 +194,6 @@ function readMetadata({
     wrong_codes: Number(wrong_codes),
     locked_out: locked_out === true,
     networks: Array.isArray(networks) ? networks.map(String) : [],
+    ...(Array.isArray(reasons) ? { reasons: reasons.map(String) } : {}),
   };
 }

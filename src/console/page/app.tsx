@@ -7,7 +7,7 @@ import { PageView } from './components/page-view.tsx';
 import { Shell } from './components/shell.tsx';
 import { SignInAgain } from './components/sign-in.tsx';
 import { Toasts } from './components/toast.tsx';
-import { askToSignIn, is_session_over, loadSession, person, useIsOpenPage } from './session.ts';
+import { askToSignIn, goBack, is_session_over, loadSession, person, useIsOpenPage } from './session.ts';
 
 export function App() {
   const is_open = useIsOpenPage();
@@ -17,6 +17,9 @@ export function App() {
   useEffect(() => {
     if (person.value === undefined && !is_open) void loadSession();
   }, [epoch, is_open]);
+  useEffect(() => {
+    if (who) goBack();
+  }, [who?.id]);
   useEffect(() => {
     if (who === null && !is_open) askToSignIn();
   }, [who, is_open]);

@@ -51,9 +51,25 @@ export async function resumeSession(): Promise<void> {
 export function askToSignIn(): void {
   const here = location.pathname.replace(/^\/console/, '') + location.search;
   if (!isOpen(location.pathname.replace(/^\/console/, ''))) {
+    const is_refused = new URLSearchParams(location.search).has('sso');
     const next = here === '' || here === '/' ? '' : `?next=${encodeURIComponent(here)}`;
-    navigate(SIGN_IN + next, { replace: true });
+    // The issuer's way back that let nobody in says why.
+    navigate(SIGN_IN + (is_refused ? location.search : next), { replace: true });
   }
+}
+
+const LEFT_FROM = 'satchel.left-from';
+
+/** Keeps where to go on: from the issuer everybody comes back to the beginning. */
+export function leaveFrom(place: string): void {
+  sessionStorage.setItem(LEFT_FROM, place);
+}
+
+/** Leads whoever has just signed in from the beginning to where they left from. */
+export function goBack(): void {
+  const place = sessionStorage.getItem(LEFT_FROM);
+  sessionStorage.removeItem(LEFT_FROM);
+  if (place !== null && /^\/console\/?$/.test(location.pathname)) navigate(place, { replace: true });
 }
 
 export async function signOut(): Promise<void> {

@@ -13,7 +13,7 @@ import type { Actor } from '../../platform/http/callers.ts';
 import type { Destinations } from '../../platform/http/destinations.ts';
 import { merge, present } from '../../platform/http/fields.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
-import { postOf, type Sender, whyNotTaken } from '../../platform/http/sender.ts';
+import { requestOf, type Sender, whyNotTaken } from '../../platform/http/sender.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import { type Doctor, runAll } from '../doctor/service.ts';
 import { dueOf, keepWays, listUntold, noteFindings, type State, settle, URL_WAY } from './known.ts';
@@ -237,7 +237,7 @@ export class Alerts {
     const destination = await destinations.find(url);
     if ('refusal' in destination) return { status: null, words: `Not sent: ${destination.refusal}.` };
     const { headers, body } = bodyOf(row.format ?? 'json', message);
-    const outgoing = { ...postOf(url, headers, body), timeout_ms: URL_TIMEOUT_MS };
+    const outgoing = { ...requestOf('POST', url, headers, body), timeout_ms: URL_TIMEOUT_MS };
     const answer = await sender.sendToFirst(destination.addresses, outgoing);
     return { status: 'status' in answer ? answer.status : null, words: whyNotTaken(answer) };
   }

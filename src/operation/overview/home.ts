@@ -105,6 +105,8 @@ export interface TodoAsked {
   now_ms: number;
   /** Problems of the installation; 0 for who may not know of them. */
   findings: number;
+  /** Those who came in by single sign-on and have no project; 0 for who may give them none. */
+  new_people: number;
   may_administer: boolean;
   /** The environments of vaults that may be read: all, or JSON; null where none may be. */
   vaults: 'all' | { environments: string } | null;
@@ -119,7 +121,7 @@ export interface TodoAsked {
 export function listTodo(
   read: Tx,
   scope: string | null,
-  { now_ms, findings, may_administer, vaults, isCaptured }: TodoAsked,
+  { now_ms, findings, new_people, may_administer, vaults, isCaptured }: TodoAsked,
 ): Todo[] {
   const week_ago = now_ms - WEEK * DAY_MS;
   const waiting = store.listWaiting(
@@ -150,7 +152,9 @@ export function listTodo(
     : count > 0
       ? [{ kind: 'captured_mail' as const, count, where: '/console/set-up-sending' }]
       : [];
-  const of_all: Todo[] =
-    findings > 0 ? [{ kind: 'finding', count: findings, where: '/console/findings' }] : [];
+  const of_all = [
+    { kind: 'finding' as const, count: findings, where: '/console/findings' },
+    { kind: 'new_person' as const, count: new_people, where: '/console/people' },
+  ].filter(({ count }) => count > 0);
   return [...of_all, ...of_captured, ...of_projects].slice(0, store.TODO_MAX);
 }

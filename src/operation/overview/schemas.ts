@@ -53,6 +53,7 @@ const home = {
           'expiring_secret',
           'captured_mail',
           'finding',
+          'new_person',
         ]),
         count,
         where: t.String({ description: 'The page of the console that shows them.' }),
@@ -63,7 +64,7 @@ const home = {
         'What waits for somebody, by project: mails that failed within a day (1,000 at most), sequences and broadcasts that were not paused by ' +
         'hand, imports of a week that failed, webhooks that were switched off by themselves, and while a project captures its mail what capturing mailboxes kept of it in ' +
         'seven days (1,000 at most); with `can_administer` that is one line for all projects, and the overview has the findings of the ' +
-        'last examination too.',
+        'last examination and who came in by single sign-on and has no project yet, too.',
     },
   ),
 };

@@ -81,7 +81,11 @@ export class Overviews {
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
       ...compareDays(by_day),
-      todo: listTodo(read, scope, { ...this.#asked(caller), findings: this.#findings(caller) }),
+      todo: listTodo(read, scope, {
+        ...this.#asked(caller),
+        findings: this.#findings(caller),
+        new_people: caller.capabilities.has(ADMINISTER) ? store.countNewPeople(read) : 0,
+      }),
       held: readHeld(read, ids),
       ...(days === null ? {} : { days: by_day.slice(-days).map(mailDayOf) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
@@ -102,7 +106,7 @@ export class Overviews {
     for (const { day, ...counted } of store.readUploadDays(read, project_id, first)) all.fill(day, counted);
     return {
       ...compareDays(days),
-      todo: listTodo(read, JSON.stringify([project_id]), { ...asked, findings: 0 }),
+      todo: listTodo(read, JSON.stringify([project_id]), { ...asked, findings: 0, new_people: 0 }),
       days: days.slice(-count),
       last_errors: store
         .listErrors(read, project_id, ACTIVITY_ERRORS)
@@ -117,7 +121,7 @@ export class Overviews {
     };
   }
 
-  #asked(caller: ManagementCaller | null): Omit<TodoAsked, 'findings'> {
+  #asked(caller: ManagementCaller | null): Omit<TodoAsked, 'findings' | 'new_people'> {
     const { clock, projects } = this.deps;
     return {
       now_ms: clock.now(),

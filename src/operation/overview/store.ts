@@ -1,7 +1,7 @@
 /** SQL of the overview and a project's activity. Triggers keep its counters: the cost does not grow. */
 import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawCount, rawGet } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/store.ts';
 
 /** `?1` is a JSON array of project ids, or null for all. Counters of no project have 0. */
@@ -13,6 +13,12 @@ export const readCounters = rawAll<{ list: string; facet: string; n: number }, [
    WHERE list IN ('api_keys', 'objects', 'object_bytes', 'emails', 'jobs', 'email_schedules', 'contact_lists', 'suppressions',
      'sequences') AND ${IN_SCOPE}
    GROUP BY list, facet`,
+);
+
+/** Of those who come in by single sign-on, whom nobody has given a project. */
+export const countNewPeople = rawCount(
+  `SELECT count(*) FROM people WHERE sso_subject IS NOT NULL AND is_active AND NOT all_projects
+     AND NOT EXISTS (SELECT 1 FROM person_projects WHERE person_id = people.id)`,
 );
 
 const contacts = rawGet<{ n: number }, [scope: string | null]>(

@@ -14,20 +14,50 @@ export const CONSOLE_HEADER = 'X-Satchel-Console';
 const isHttps = (config: Config): boolean => config.public_url.startsWith('https:');
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
+/** The cookies that people sign in with: of a session, and of a sign-in that is under way at an issuer. */
+const COOKIES = { session: 'satchel', sso: 'satchel-sso' } as const;
+type CookieKind = keyof typeof COOKIES;
+
 /** `__Host-`: only a page of this very host could have set it, and over TLS. */
-const cookieName = (config: Config): string => (isHttps(config) ? '__Host-satchel' : 'satchel');
+const cookieName = (kind: CookieKind, config: Config): string =>
+  `${isHttps(config) ? '__Host-' : ''}${COOKIES[kind]}`;
+
+function readCookie(request: Request, kind: CookieKind, config: Config): string | null {
+  return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(cookieName(kind, config));
+}
 
 /** The session's secret, where the request has the cookie. */
-export function readSessionCookie(request: Request, config: Config): string | null {
-  return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(cookieName(config));
-}
+export const readSessionCookie = (request: Request, config: Config): string | null =>
+  readCookie(request, 'session', config);
+
+/** What `ssoCookie` gave. */
+export const readSsoCookie = (request: Request, config: Config): string | null =>
+  readCookie(request, 'sso', config);
 
 /** The header that gives the browser its session, or with null takes it away. */
 export function sessionCookie(secret: string | null, config: Config): { 'Set-Cookie': string } {
-  const max_age_s = secret === null ? 0 : SESSION_ABSOLUTE_MS / 1_000;
+  const max_age_ms = secret === null ? 0 : SESSION_ABSOLUTE_MS;
+  return setCookie('session', secret, { max_age_ms, same_site: 'Strict' }, config);
+}
+
+/** The same of a sign-in under way. Lax: a strict one does not come along from the issuer's page. */
+export function ssoCookie(
+  value: string | null,
+  max_age_ms: number,
+  config: Config,
+): { 'Set-Cookie': string } {
+  return setCookie('sso', value, { max_age_ms, same_site: 'Lax' }, config);
+}
+
+function setCookie(
+  kind: CookieKind,
+  value: string | null,
+  { max_age_ms, same_site }: { max_age_ms: number; same_site: 'Strict' | 'Lax' },
+  config: Config,
+): { 'Set-Cookie': string } {
   const secure = isHttps(config) ? '; Secure' : '';
-  const attributes = `Path=/; Max-Age=${max_age_s}; HttpOnly; SameSite=Strict${secure}`;
-  return { 'Set-Cookie': `${cookieName(config)}=${secret ?? ''}; ${attributes}` };
+  const attributes = `Path=/; Max-Age=${max_age_ms / 1_000}; HttpOnly; SameSite=${same_site}${secure}`;
+  return { 'Set-Cookie': `${cookieName(kind, config)}=${value ?? ''}; ${attributes}` };
 }
 
 /** Whether a request comes from a page of ours, or from no page. */

@@ -16,6 +16,8 @@ export interface Outgoing {
   /** The whole request, head and body. */
   message: string;
   timeout_ms: number;
+  /** Where the body of the answer is wanted whole, within `timeout_ms` too: what it may have at most. */
+  whole_bytes?: number;
   /** Authorities besides the system's; for tests. */
   ca?: string | undefined;
 }
@@ -42,6 +44,8 @@ const MAX_BODY_MS = SECOND_MS;
 /** Sends it and resolves with the answer: its head within `timeout_ms`, whatever happens. */
 export async function exchange(outgoing: Outgoing): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
+  const { whole_bytes } = outgoing;
+  const ends_ms = monotonicMs() + outgoing.timeout_ms;
   let is_connected = false;
   let head = '';
   let answered: { status: number; body: AnswerBody; at_ms: number } | null = null;
@@ -65,9 +69,10 @@ export async function exchange(outgoing: Outgoing): Promise<Answer> {
     endAs(() => fail(`no answer within ${Math.round(outgoing.timeout_ms / 1_000)} s`));
   let timer = setTimeout(timeUp, outgoing.timeout_ms);
   const begin = ({ status, own, behind }: NonNullable<ReturnType<typeof finalHeadOf>>): void => {
-    answered = { status, body: new AnswerBody(status, own), at_ms: monotonicMs() };
+    const at_ms = monotonicMs();
+    answered = { status, body: new AnswerBody(status, own, whole_bytes), at_ms };
     clearTimeout(timer);
-    timer = setTimeout(timeUp, MAX_BODY_MS);
+    timer = setTimeout(timeUp, whole_bytes === undefined ? MAX_BODY_MS : ends_ms - at_ms);
     read(answered.body, Buffer.from(behind, 'latin1'));
   };
   const read = (body: AnswerBody, bytes: Buffer): void => {
@@ -157,7 +162,7 @@ export class AnswerBody {
   readonly #content_type: string | null;
   readonly #kept: Buffer[] = [];
   readonly #is_chunked: boolean;
-  #room = MAX_BODY_BYTES;
+  #room: number;
   /** Of the body, or of its chunk. */
   #left: number;
   /** As much of the line before the next chunk as has come; null within a chunk. */
@@ -166,7 +171,8 @@ export class AnswerBody {
   is_over = false;
   #is_whole = false;
 
-  constructor(status: number, head: string) {
+  constructor(status: number, head: string, max_bytes = MAX_BODY_BYTES) {
+    this.#room = max_bytes;
     const header = (name: string): string | null =>
       new RegExp(`^${name}:(.*)$`, 'im').exec(head)?.[1]?.trim() ?? null;
     this.#content_type = header('content-type')?.slice(0, MAX_TYPE_CHARS) ?? null;

@@ -54,13 +54,13 @@ export class Sender {
   }
 }
 
-/** A POST to a URL, and the headers that it has. */
-export function postOf(url: URL, of_content: Record<string, string>, body: string) {
+/** A request to a URL, and the headers that it has. */
+export function requestOf(method: string, url: URL, of_content: Record<string, string>, body: string) {
   const is_tls = url.protocol === 'https:';
   const headers: Record<string, string> = {
     Host: url.host,
     'User-Agent': `Satchel/${VERSION}`,
-    'Content-Length': String(Buffer.byteLength(body)),
+    ...(method === 'GET' ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }),
     Connection: 'close',
     ...of_content,
   };
@@ -69,7 +69,7 @@ export function postOf(url: URL, of_content: Record<string, string>, body: strin
     headers,
     port: Number(url.port || (is_tls ? 443 : 80)),
     certified_name: is_tls ? hostOf(url) : null,
-    message: `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`,
+    message: `${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`,
   };
 }
 

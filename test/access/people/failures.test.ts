@@ -44,7 +44,7 @@ const events = () => on.app.services.audit.listNewest({ event: 'person.sign_in_f
 const windows = () =>
   on.app.services.database.read.all(sql`SELECT caller, used FROM rate_windows ORDER BY caller`);
 const findings = async () => {
-  const checks = peopleChecks({ people: on.app.services.people, config: on.app.config });
+  const checks = peopleChecks(on.app.services);
   const all = await Promise.all(checks.map((each) => each.run()));
   return all.flat().filter(({ check }) => check === 'failed sign-ins');
 };

@@ -180,9 +180,7 @@ describe('SATCHEL_WELCOME_TOKEN', () => {
     const ask = (to: string, sent: object = body) => first.ask('POST', to, { body: sent });
     const looked = async () => (await first.ask('GET', '/console')).text;
     const told = async () => {
-      const findings = await Promise.all(
-        peopleChecks({ people, config: first.app.config }).map((each) => each.run()),
-      );
+      const findings = await Promise.all(peopleChecks(first.app.services).map((each) => each.run()));
       return findings.flat().filter(({ check }) => check === 'welcome token');
     };
     expect(await looked()).toContain('https://satchel.test/console/welcome/');

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { notedSettings, settingsForVerb } from '../../../src/noted-settings.ts';
+import { notedSettings, saysOtherwise, settingsForVerb } from '../../../src/noted-settings.ts';
 import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
 import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
@@ -211,6 +211,14 @@ describe('beside a server', () => {
       SATCHEL_PORT: '1',
       SATCHEL_PUBLIC_URL: 'http://a.test',
     });
+    const sso = { SATCHEL_OIDC_ISSUER: 'https://id.example.com', SATCHEL_OIDC_CLIENT_ID: 'a' };
+    const secret = { SATCHEL_OIDC_CLIENT_SECRET: 'hush' };
+    const told = notedSettings({ ...sso, ...secret }, {}, { port: 1, public_url: 'http://a.test' });
+    expect(told).toEqual({ ...sso, SATCHEL_PORT: '1', SATCHEL_PUBLIC_URL: 'http://a.test' });
+    // Of which a verb has no use without the secret, that the server keeps.
+    expect(settingsForVerb({}, told, {})).not.toHaveProperty('SATCHEL_OIDC_ISSUER');
+    expect(settingsForVerb(secret, told, {})).toMatchObject({ ...sso, ...secret });
+    expect(saysOtherwise({}, told)).toBe(false);
     const store = { SATCHEL_OBJECT_STORE: 's3://b', SATCHEL_S3_ACCESS_KEY_ID_FILE: '/id' };
     expect(settingsForVerb({}, store, {})).not.toHaveProperty('SATCHEL_OBJECT_STORE');
     expect(settingsForVerb({ SATCHEL_S3_SECRET_ACCESS_KEY: 'key' }, store, {})).toMatchObject(store);

@@ -2,7 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../api.ts';
+import { BASE } from '../router.ts';
 import { person, resumeSession } from '../session.ts';
+import { useLoad } from '../use-load.ts';
 import { type Entered, Form } from './form.tsx';
 import { PageHeader } from './page.tsx';
 import { TextField } from './text-field.tsx';
@@ -12,7 +14,19 @@ interface Credentials {
   password: string;
 }
 
-export function SignIn(props: { title: string; lead?: string; email?: string; onDone(): Promise<void> }) {
+export function SignIn(props: {
+  title: string;
+  lead?: string;
+  email?: string;
+  /** Why single sign-on let nobody in. */
+  refusal?: string | undefined;
+  /** The way to the issuer opens in a tab of its own, as what is shown has to stay. */
+  is_over?: boolean;
+  /** Called as somebody leaves for the issuer. */
+  onLeave?: () => void;
+  onDone(): Promise<void>;
+}) {
+  const { data: ways } = useLoad('GET /console/ways', {});
   const [first_step, setFirstStep] = useState<Credentials | null>(null);
   const signIn = async (credentials: Credentials, code?: string): Promise<void> => {
     await call('POST /console/session', { body: { ...credentials, ...(code && { code }) } });
@@ -45,24 +59,43 @@ export function SignIn(props: { title: string; lead?: string; email?: string; on
   }
   return (
     <Gate title={props.title} lead={props.lead}>
-      <Form is_fleeting is_for_readers key="password" submit="Sign in" onSubmit={takePassword}>
-        <TextField
-          name="email"
-          label="Email"
-          type="email"
-          autocomplete="username"
-          value={props.email}
-          is_focused={!props.email}
-        />
-        <TextField
-          name="password"
-          label="Password"
-          type="password"
-          autocomplete="current-password"
-          is_focused={props.email !== undefined}
-          hint="Forgotten? Whoever runs this server makes a new link with: satchel person reset"
-        />
-      </Form>
+      {props.refusal && (
+        <div class="error-box" role="alert">
+          <p>{props.refusal}</p>
+        </div>
+      )}
+      {/* Until it is known, the form: nearly everywhere it is open. */}
+      {ways?.password !== false && (
+        <Form is_fleeting is_for_readers key="password" submit="Sign in" onSubmit={takePassword}>
+          <TextField
+            name="email"
+            label="Email"
+            type="email"
+            autocomplete="username"
+            value={props.email}
+            is_focused={!props.email}
+          />
+          <TextField
+            name="password"
+            label="Password"
+            type="password"
+            autocomplete="current-password"
+            is_focused={props.email !== undefined}
+            hint="Forgotten? Whoever runs this server makes a new link with: satchel person reset"
+          />
+        </Form>
+      )}
+      {ways?.sso && (
+        <a
+          class={`button sso${ways.password ? '' : ' primary'}`}
+          href={`${BASE}/oidc/start`}
+          target={props.is_over ? '_blank' : undefined}
+          onClick={props.onLeave}
+        >
+          {ways.sso.label}
+          {props.is_over && <span class="hidden"> (in a new tab)</span>}
+        </a>
+      )}
     </Gate>
   );
 }
@@ -103,6 +136,18 @@ export function SignInAgain() {
       requestAnimationFrame(() => before.focus instanceof HTMLElement && before.focus.focus());
     };
   }, [before]);
+  // Whoever comes back from the tab of the issuer may be signed in there. Not by `call`, which would wait for that.
+  useEffect(() => {
+    const look = (): void => {
+      if (document.hidden) return;
+      fetch(`${BASE}/session`, { headers: { 'X-Satchel-Console': '1' } }).then(
+        ({ ok }) => (ok ? resumeSession() : undefined),
+        () => {},
+      );
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
   return (
     <dialog
       class="over-all"
@@ -114,6 +159,7 @@ export function SignInAgain() {
         title="Sign in again"
         lead="Your session has ended. What you were doing is kept."
         email={person.value?.email}
+        is_over
         onDone={resumeSession}
       />
     </dialog>

@@ -292,7 +292,10 @@ CREATE TABLE people ( -- PersonRow
   updated_at INTEGER NOT NULL,
   wrong_codes INTEGER NOT NULL DEFAULT 0, -- of the second step, since the last right one
   wrong_code_at INTEGER, -- the last of them
-  read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1))
+  read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1)),
+  sso_issuer TEXT, -- whose account they sign in with, without a slash at its end
+  sso_subject TEXT, -- what that issuer calls them
+  UNIQUE (sso_issuer, sso_subject)
 ) STRICT;
 
 -- As with tokens: a person scoped to a deleted project stays scoped.
@@ -316,6 +319,7 @@ CREATE TABLE person_sessions ( -- SessionRow
   person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
   ip TEXT,
   user_agent TEXT,
+  signed_in_by TEXT NOT NULL CHECK (signed_in_by IN ('password', 'passkey', 'sso')),
   created_at INTEGER NOT NULL,
   last_seen_at INTEGER NOT NULL
 ) STRICT;

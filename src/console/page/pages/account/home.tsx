@@ -7,12 +7,14 @@ import { Facts, PageHeader, Panel } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { person } from '../../session.ts';
+import { useLoad } from '../../use-load.ts';
 import { GOOD_PASSWORD } from '../gate/welcome.tsx';
 import { SecondStepPanel } from './second-step-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
 
 export default function AccountPage() {
   const who = person.value;
+  const { data: ways } = useLoad('GET /console/ways', {});
   if (!who) return <PageHeader title="Account" />;
   return (
     <>
@@ -36,8 +38,12 @@ export default function AccountPage() {
           />
         </Panel>
         <SessionsPanel />
-        <PasswordPanel />
-        <SecondStepPanel is_on={who.totp} codes_left={who.recovery_codes_left} />
+        {ways?.password !== false && (
+          <>
+            <PasswordPanel />
+            <SecondStepPanel is_on={who.totp} codes_left={who.recovery_codes_left} />
+          </>
+        )}
       </div>
     </>
   );

@@ -14,6 +14,7 @@ const WORDS: Readonly<Record<Todo['kind'], [noun: string, rest: string]>> = {
   expiring_secret: ['secret', 'ending soon, or past its end'],
   disabled_webhook: ['webhook', 'switched off after failing for days'],
   finding: ['finding', 'about this Satchel'],
+  new_person: ['person', 'came in by single sign-on and has no project yet'],
   captured_mail: ['mail', 'kept here this week, and sent to nobody'],
 };
 

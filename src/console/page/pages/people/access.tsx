@@ -32,6 +32,10 @@ export function Access(props: AccessProps) {
               'Second step',
               <Status key="on" of={of.totp ? 'on' : 'off'} tone={of.totp ? 'good' : 'neutral'} />,
             ],
+            [
+              'Single sign-on',
+              <Status key="sso" of={of.sso ? 'on' : 'off'} tone={of.sso ? 'good' : 'neutral'} />,
+            ],
             ['Added', <Time key="added" at={of.created_at} />],
           ]}
         />
@@ -63,7 +67,11 @@ function Reset({ of, onChange }: AccessProps) {
         <div>
           <ConfirmByName title="Reset the password" name={of.email} act={reset}>
             <div class="stack">
-              <p>Their password stops, they are signed out everywhere, and an older link is void.</p>
+              <p>
+                Their password stops, they are signed out everywhere, and an older link is void.
+                {of.sso &&
+                  ' Their account of single sign-on is forgotten: the next one with their address is theirs.'}
+              </p>
               <SendField onChange={setSent} />
               {of.totp && (
                 <CheckField
