@@ -151,7 +151,7 @@ function mailboxRecordRoutes(
       summary: 'Change a mailbox',
       description:
         `${NAMED_BY} Only what is sent changes, of a relay's parts too, from the next mail on. A password goes along to no other ` +
-        'host. `state: active` ends its rest after failures.',
+        'host. `state: active` ends its rest after failures. `events` has the provider of its relay tell of bounces, at a URL here.',
       body: mailboxChanges,
       example: { daily_limit: 2000 },
       handle: async ({ caller, ctx, resource, body }) =>

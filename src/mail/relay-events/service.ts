@@ -1,7 +1,7 @@
 /** Where the provider of a mailbox's relay tells what became of its mail: an address that only it knows, and how that goes. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config.ts';
-import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { AppError, conflict, type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
@@ -149,7 +149,7 @@ export class RelayEvents {
   /** Throws AppError `not_found`. */
   requireByToken(token: string): EventsRow {
     const row = store.findByToken(this.deps.database.read, hashToken(token));
-    if (!row) throw notFound('Address of relay events', 'satchel mailbox show MAILBOX');
+    if (!row) throw new AppError('not_found', 'No mailbox hears of events at this address.');
     return row;
   }
 

@@ -141,8 +141,8 @@ export class Sns {
 /** An address of Amazon's that may be asked for; null for any other. */
 function amazonUrl(text: string | undefined): URL | null {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : null;
-  const is_plain =
-    url?.protocol === 'https:' && url.port === '' && url.username === '' && url.password === '';
+  // Neither a user nor a port, not even that of https.
+  const is_plain = text?.startsWith(`https://${url?.hostname}/`);
   return url && is_plain && /^sns\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$/.test(url.hostname) ? url : null;
 }
 

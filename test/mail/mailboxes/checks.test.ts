@@ -107,6 +107,14 @@ test('bounces that nobody would see are told, requests refused in a row, and a w
   ]);
   await change({ events: { provider: 'postmark' } });
   expect(await doctor()).toMatchObject([{ status: 'ok' }]);
+
+  const sealed = async () => eventChecks({ mailboxes, relay_events, clock })[1]?.run();
+  expect(await sealed()).toMatchObject([{ status: 'ok' }]);
+  await database.write((tx) => tx.$client.run("UPDATE relay_events SET sealed_token = 'lost'"));
+  expect(await sealed()).toMatchObject([
+    { status: 'problem', message: `The relay events of ${address} do not decrypt.` },
+  ]);
+  expect(mailboxes.list()[0]?.events).toMatchObject({ url: null });
 });
 
 test('a connection that is not answered names the other ports of a provider, and no other failure does', () => {

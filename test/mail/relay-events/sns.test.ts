@@ -93,6 +93,7 @@ test('a certificate from elsewhere is refused and never asked for', async () => 
   const others = [
     `http://${SNS_HOST}/a.pem`,
     `https://${SNS_HOST}:8443/a.pem`,
+    `https://${SNS_HOST}:443/a.pem`,
     `https://me@${SNS_HOST}/a.pem`,
     `https://${SNS_HOST}/a.crt`,
     `https://${SNS_HOST}.evil.test/a.pem`,

@@ -1,6 +1,7 @@
 /** What providers of relays tell of mail: each event of each, what it makes of the log and of contacts, and whose it is. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { EVENT_PROVIDERS, type EventProvider } from '../../../src/mail/relay-events/service.ts';
 import { actor } from '../../support/helpers.ts';
 import { fill, type Means, samplesOf } from '../../support/relay-events.ts';
@@ -168,6 +169,22 @@ describe('whose mail it is', () => {
     // Of a copy it is kept, and the log speaks of the mail itself.
     await on.post(path, 'sendgrid', hard({ ...mail, to: 'COPY@Example.org' }));
     expect([on.reportsOf(mail.id), await on.log(mail.id)]).toMatchObject([['bounced'], { status: 'sent' }]);
+  });
+
+  test('the address of one mailbox stands for that of another of the same provider', async () => {
+    const { mailboxes } = on.app.services;
+    const relay = parseRelay(`smtp://127.0.0.1:${on.sink.port}`);
+    await mailboxes.add(actor, { address: 'second@news.example.com', relay });
+    const second = await mailboxes.change(actor, 'second@news.example.com', {
+      events: { provider: 'sendgrid' },
+    });
+    await listen('sendgrid');
+    const mail = await on.mail();
+    const { pathname } = new URL(second.events?.url ?? '');
+    await on.post(pathname, 'sendgrid', hard(mail));
+    expect(on.reportsOf(mail.id)).toEqual(['bounced']);
+    await mailboxes.remove(actor, 'second@news.example.com');
+    expect((await on.post(pathname, 'sendgrid', hard(mail))).status).toBe(404);
   });
 
   test('without a code the Message-ID says so, where a key has signed', async () => {
