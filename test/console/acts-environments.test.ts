@@ -108,7 +108,7 @@ describe.skipIf(executable === null)('in a vault with environments', () => {
 
   test('when a value ends, and a note, are said of it and shown', async () => {
     const { page, complaints } = await open('/stripe?environment=staging');
-    await page.getByRole('button', { name: 'Reminder and note of Secret key' }).click();
+    await page.getByRole('button', { name: 'Remind of Secret key' }).click();
     await page.getByLabel('Ends').fill('2041-03-01');
     await page.getByRole('textbox', { name: 'Note' }).fill('Ann renews it');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -200,5 +200,10 @@ function metadataTable(services: readonly ServiceMetadata[]): Table {
         return { service, field, value, from, expires: expires_at, note, updated: updated_at };
       }),
   );
-  return formatTable(rows, 'Nothing is stored.', { keep: 3 });
+  // Most vaults have none of these.
+  const unused = (['from', 'expires', 'note'] as const).filter((column) => rows.every((row) => !row[column]));
+  const shown = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([column]) => !unused.some((one) => one === column))),
+  );
+  return formatTable(shown, 'Nothing is stored.', { keep: 3 });
 }

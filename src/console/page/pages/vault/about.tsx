@@ -53,7 +53,7 @@ export function AboutButton(props: Of) {
       <button
         type="button"
         class="button small"
-        aria-label={`Reminder and note of ${label}`}
+        aria-label={`Remind of ${label}`}
         onClick={() => setOpen(true)}
       >
         Remind

@@ -82,7 +82,8 @@ export function EnvironmentsTab({ project, all }: { project: string; all: Enviro
                 { title: 'Name', cell: ({ name }) => <code>{name}</code> },
                 {
                   title: 'What it lacks',
-                  cell: ({ inherits }) => (inherits ? "is production's" : 'is not there'),
+                  cell: ({ name, inherits }) =>
+                    name === PRODUCTION ? '—' : inherits ? 'is production’s' : 'is not there',
                 },
                 { title: 'Changed', cell: ({ updated_at }) => <Time at={updated_at} none="never" /> },
                 {
@@ -123,7 +124,7 @@ function Acts({ project, of, onChange }: { project: string; of: VaultEnvironment
     ? ['Inherit nothing', `Have ${name} inherit nothing`]
     : ['Inherit', `Have ${name} inherit from production`];
   return (
-    <div class="row end">
+    <div class="value-actions">
       <ActionButton is_small label={label} act={change}>
         {title}
       </ActionButton>

@@ -91,7 +91,11 @@ function History(props: Of & { onClose(): void }) {
                     {KINDS[one.kind]} <Time at={one.changed_at} />
                   </span>
                   <p class="muted fine">by {one.by.name}</p>
-                  {one.is_current && <Badge>now</Badge>}
+                  {one.is_current && (
+                    <span class="badges">
+                      <Badge>now</Badge>
+                    </span>
+                  )}
                 </div>
                 <div class="value-of">
                   {one.kind === 'removed' ? null : one.filename === null ? (

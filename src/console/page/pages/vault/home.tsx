@@ -94,18 +94,20 @@ function Vault({ project }: { project: string }) {
       ) : (
         <>
           <Tabs tabs={TABS} now={tab} keep={query} />
-          {tab !== 'environments' && <EnvironmentSwitch all={all} now={query} />}
-          {tab === 'environments' ? (
-            <EnvironmentsTab project={project} all={all} />
-          ) : tab === 'files' ? (
-            <EnvFiles project={project} query={query} />
-          ) : (
-            <Services
-              project={project}
-              query={query}
-              list={{ ...list, data: rows ? { data: rows } : null }}
-            />
-          )}
+          <div class="stack">
+            {tab !== 'environments' && <EnvironmentSwitch all={all} now={query} />}
+            {tab === 'environments' ? (
+              <EnvironmentsTab project={project} all={all} />
+            ) : tab === 'files' ? (
+              <EnvFiles project={project} query={query} />
+            ) : (
+              <Services
+                project={project}
+                query={query}
+                list={{ ...list, data: rows ? { data: rows } : null }}
+              />
+            )}
+          </div>
         </>
       )}
       {opened === 'choice' && <StoreChoice project={project} query={query} onClose={close} />}

@@ -50,8 +50,8 @@ export default function VaultServicePage({ params }: PageProps<'project' | 'serv
         title={service?.label ?? 'Vault'}
         back={{ href: hrefOf(keeping(to`/projects/${params.project}/vault`, query)), label: 'Vault' }}
         lead={<code>{params.service}</code>}
+        actions={<EnvironmentSwitch all={all} now={query} />}
       />
-      <EnvironmentSwitch all={all} now={query} />
       <Loaded load={registry}>
         {() =>
           service === undefined ? (

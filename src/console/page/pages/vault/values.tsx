@@ -90,7 +90,11 @@ export function ValueList(
               <span class={line.env_key ? 'strong' : 'mono'}>{line.label}</span>
               {line.env_key && <code class="muted fine">{line.env_key}</code>}
               {line.help_text && <p class="muted fine">{line.help_text}</p>}
-              {metadata?.inherited.includes(line.field) && <Badge>production’s</Badge>}
+              {metadata?.inherited.includes(line.field) && (
+                <span class="badges">
+                  <Badge>production’s</Badge>
+                </span>
+              )}
               <About metadata={metadata} field={line.field} />
             </div>
             <div class="value-of">
