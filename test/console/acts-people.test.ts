@@ -38,7 +38,7 @@ const post = (path: string, body: object) =>
   fetch(`${on.app.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
 /** Of buttons: what shows, copies, leafs and asks. */
 const HARMLESS =
-  /^(Copy|Show|Hide|Try it|Look|Check again|Next page|\d+ days|HTML|Text|Headers|Light|Dark|Desk|Phone|A sample|A contact|Conditions|Add a condition|Add “|Remove: |Add an event|Save as CSV|Save what is held|Download rejected)/;
+  /^(Copy|Show|Hide|Try it|Look|Check again|Next page|\d+ days|HTML|Text|Headers|Light|Dark|Desk|Phone|A sample|A contact|Conditions|Add a condition|Add “|Remove: |Add an event|Save as CSV|Save what is held|Download rejected|History of)/;
 const password = 'a horse of another colour';
 
 describe.skipIf(executable === null)('of people and tokens', () => {
@@ -233,15 +233,22 @@ describe.skipIf(executable === null)('of people and tokens', () => {
     await page.getByRole('button', { name: 'Create the token' }).click();
     await page.locator('[aria-invalid=true]').waitFor();
     await page.getByLabel('Days until it expires').fill('7');
+    await page.getByLabel('Environments of vaults').fill('staging, preview');
     await page.getByRole('button', { name: 'Create the token' }).click();
     const token = await secretOn(page);
     const ask = () => on.app.call('GET', '/api/public/v1/token', { token });
     const { body } = await ask();
     expect(body).toMatchObject({
-      data: { name: 'backups', all_projects: false, projects: [{ slug: 'bakery' }] },
+      data: {
+        name: 'backups',
+        all_projects: false,
+        projects: [{ slug: 'bakery' }],
+        environments: ['staging', 'preview'],
+      },
     });
     await page.getByRole('link', { name: 'Done' }).click();
     await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor();
+    await page.getByText('of vaults staging, preview alone').waitFor();
     expect(await page.content()).not.toContain(token);
     await page.getByRole('button', { name: 'Revoke backups' }).click();
     await page.getByLabel('Type backups to go on').fill('backups');

@@ -3,7 +3,7 @@ import { type FieldErrors, invalid } from '../../errors.ts';
 import { SECRET_REMINDER_DAYS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
-import { about, type Finding, problem, warning } from '../../platform/host/health-check.ts';
+import { about, aside, type Finding, problem, warning } from '../../platform/host/health-check.ts';
 import { showNames } from '../../platform/http/ignored-fields.ts';
 import { countCodePoints, isPlainObject, parseDateTime } from '../../platform/http/schema.ts';
 import { findVaultField, type VaultService } from './registry.ts';
@@ -104,7 +104,8 @@ export function checkReminders(
       const message = `The vault value ${service}.${field} of project ${slug}${of} ${says} at ${toIso(ends_at)}.`;
       const remedy = `satchel vault set --project ${slug}${option} ${service} ${field}=- --expires DATE`;
       const find = ends_at - now_ms < PROBLEM_MS ? problem : warning;
-      return about('vault', slug, find('expiring secrets', message, remedy));
+      const found = aside(`${environment}.${service}.${field}`, find('expiring secrets', message, remedy));
+      return about('vault', slug, found);
     }),
   );
 }

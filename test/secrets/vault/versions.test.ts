@@ -255,6 +255,17 @@ describe('who may not', () => {
   });
 });
 
+test('a new master key leaves all of it as it is', async () => {
+  await put('database', { db_url: 'first' });
+  await put('database', { db_url: 'second' });
+  const [, first] = await pastOf('database');
+  await stage.app.services.key_ring.rotate(null);
+  expect([await heldBy('database', first?.version), await stored('database')]).toEqual([
+    'first',
+    { database: { db_url: 'second' } },
+  ]);
+});
+
 test('a purge forgets all but what is stored now, of a field or a service', async () => {
   await put('captcha', { site_key: 'a', secret_key: 'a' });
   await put('captcha', { site_key: 'b', secret_key: 'b' });
@@ -355,6 +366,8 @@ describe('what is said about a value', () => {
       `warning The vault value stripe.secret_key of project mine ends at ${end}. ` +
         'satchel vault set --project mine stripe secret_key=- --expires DATE',
     ]);
+    const [{ id } = {}] = checkReminders(services, services.projects.listAll({}));
+    expect(id).toBe('expiring_secrets:production.stripe.secret_key:mine');
     clock.advance(11 * DAY_MS);
     expect(found()).toEqual([expect.stringMatching(/^problem .* ends at /)]);
     clock.advance(4 * DAY_MS);

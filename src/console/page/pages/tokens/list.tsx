@@ -46,7 +46,17 @@ export default function TokensPage() {
         columns={[
           { title: 'Name', cell: (token) => <span class="strong">{token.name}</span> },
           { title: 'Begins with', cell: (token) => <code>{token.token_prefix}…</code> },
-          { title: 'Role', cell: (token) => <RoleOf of={token} /> },
+          {
+            title: 'Role',
+            cell: (token) => (
+              <>
+                <RoleOf of={token} />
+                {token.environments && (
+                  <p class="muted fine">of vaults {token.environments.join(', ')} alone</p>
+                )}
+              </>
+            ),
+          },
           {
             title: 'Made by',
             cell: (token) => <span class="any-break">{token.created_by?.name ?? '—'}</span>,

@@ -2,7 +2,7 @@
 import type { TokenWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
-import { Fields, number, text } from '../../components/fields.tsx';
+import { Fields, number, text, words } from '../../components/fields.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { SecretOnce } from '../../components/masked-secret.tsx';
 import { PageHeader, Panel } from '../../components/page.tsx';
@@ -14,6 +14,12 @@ import { PowerFields, powersIn } from '../people/power-fields.tsx';
 const NAME = {
   name: text('Name', { placeholder: 'deploy', hint: 'What uses it: the audit trail calls it so.' }),
 };
+const VAULTS = {
+  environments: words('Environments of vaults', {
+    placeholder: 'staging, preview',
+    hint: 'Of vaults it knows these alone, production neither unless it stands here. Empty: all.',
+  }),
+};
 const EXPIRY = {
   expires_in_days: number('Days until it expires', { placeholder: '90', hint: 'At most 366. Empty: 90.' }),
 };
@@ -21,7 +27,12 @@ const EXPIRY = {
 export default function NewTokenPage() {
   const { shown: made, show } = useRevealed<TokenWithSecret>(null);
   const create = async (entered: Entered): Promise<void> => {
-    const body = { ...entered.given({ ...NAME, ...EXPIRY }), ...powersIn(entered) };
+    const { environments } = entered.read(VAULTS);
+    const body = {
+      ...entered.given({ ...NAME, ...EXPIRY }),
+      ...powersIn(entered),
+      ...(environments.length > 0 ? { environments } : {}),
+    };
     show(await call('POST /tokens', { body }));
   };
   return (
@@ -51,6 +62,7 @@ export default function NewTokenPage() {
             <Fields fields={NAME} is_focused />
             <PowerFields>
               <Fields fields={EXPIRY} />
+              <Fields fields={VAULTS} />
             </PowerFields>
           </Form>
         )}

@@ -190,7 +190,7 @@ function Compare({ project, names }: { project: string; names: readonly string[]
   return (
     <Panel title="Compare two" lead="Which fields differ, inherited ones too; no value is shown.">
       <div class="stack">
-        <Form is_fleeting submit="Compare" onSubmit={compare}>
+        <Form is_fleeting is_for_readers submit="Compare" onSubmit={compare}>
           <SelectField name="from" label="Of" choices={choices} value={names[0] ?? ''} />
           <SelectField name="to" label="And of" choices={choices} value={names[1] ?? ''} />
         </Form>
