@@ -109,17 +109,18 @@ export function splitAddresses(text: string): string[] {
   const found: string[] = [];
   let from = 0;
   let closed_by = '';
-  for (let at = 0; at <= text.length; at += 1) {
+  for (let at = 0; at < text.length; at += 1) {
     const char = text[at];
     if (char === '\\') at += 1;
     else if (char === closed_by) closed_by = '';
-    else if (closed_by === '' && (char === '"' || char === '<')) closed_by = char === '"' ? '"' : '>';
-    else if (char === undefined || (char === ',' && closed_by === '')) {
-      found.push(text.slice(from, at).trim());
+    else if (closed_by !== '') continue;
+    else if (char === '"' || char === '<') closed_by = char === '"' ? '"' : '>';
+    else if (char === ',') {
+      found.push(text.slice(from, at));
       from = at + 1;
     }
   }
-  return found.filter((piece) => piece !== '');
+  return [...found, text.slice(from)].map((piece) => piece.trim()).filter((piece) => piece !== '');
 }
 
 function senderOf(form: MailgunForm): Party {

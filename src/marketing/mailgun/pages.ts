@@ -1,6 +1,6 @@
 /** Pages of events: what is asked for, and where a page begins, all of which its address holds. */
-import { invalid } from '../../errors.ts';
-import { isPlainObject } from '../../platform/http/schema.ts';
+import { invalid, notFound } from '../../errors.ts';
+import { nullable, oneOf, parse, type Static, t } from '../../platform/http/schema.ts';
 import { MAILGUN_EVENTS, type MailgunEvent } from './tables.ts';
 
 /** Decision, as Mailgun has it: events of a page. */
@@ -12,22 +12,11 @@ const MAX_TAGS = 10;
 /** Beyond every time: in the year 2255. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** A question, with moments in microseconds. */
-export interface Question {
-  /** Later than this, and no later than that. */
-  after: number;
-  until: number;
-  is_ascending: boolean;
-  limit: number;
-  events: readonly MailgunEvent[];
-  tags: readonly string[];
-  recipient: string | null;
-  message_id: string | null;
-  /** Where the page begins; null at the first event that fits. */
-  from: number | null;
-  /** It ends before `from`, or where the question does. */
-  is_backward: boolean;
-}
+/**
+ * A question, with moments in microseconds: later than `after`, no later than `until`. A page begins at `from`, or ends there where it
+ * `is_backward`; null is where the question begins, or ends.
+ */
+export type Question = Static<typeof PAGE>;
 
 type Asked = Readonly<Record<string, string | undefined>>;
 
@@ -98,31 +87,28 @@ export function pageOf(question: Question): string {
   return Buffer.from(JSON.stringify(question)).toString('base64url');
 }
 
-/** The question that a page's address holds; null for what is none. */
-export function readPage(page: string): Question | null {
-  let read: unknown;
+const moment = t.Integer({ minimum: -2, maximum: NEVER });
+const asked_text = nullable(t.String({ maxLength: MAX_ASKED_CHARS }));
+const PAGE = t.Object({
+  after: moment,
+  until: moment,
+  is_ascending: t.Boolean(),
+  limit: t.Integer({ minimum: 1, maximum: MAX_EVENTS }),
+  events: t.Array(oneOf(MAILGUN_EVENTS), { maxItems: MAX_ASKED_CHARS }),
+  tags: t.Array(t.String(), { maxItems: MAX_TAGS }),
+  recipient: asked_text,
+  message_id: asked_text,
+  from: nullable(moment),
+  is_backward: t.Boolean(),
+});
+
+/** The question that a page's address holds. Throws AppError `not_found` for what is none. */
+export function readPage(page: string): Question {
   try {
-    read = JSON.parse(Buffer.from(page, 'base64url').toString());
+    return parse(PAGE, JSON.parse(Buffer.from(page, 'base64url').toString()));
   } catch {
-    return null;
+    throw notFound('Page');
   }
-  if (!isPlainObject(read)) return null;
-  const { after, until, is_ascending, limit, events, tags, recipient, message_id, from, is_backward } = read;
-  const isTime = (value: unknown): value is number => Number.isSafeInteger(value);
-  const isText = (value: unknown): value is string | null =>
-    value === null || (typeof value === 'string' && value.length <= MAX_ASKED_CHARS);
-  const listed = (value: unknown): string[] | null =>
-    Array.isArray(value) && value.length <= MAX_ASKED_CHARS && value.every((one) => typeof one === 'string')
-      ? value
-      : null;
-  const [asked_events, asked_tags] = [listed(events), listed(tags)];
-  if (!isTime(after) || !isTime(until) || !(from === null || isTime(from)) || !isTime(limit)) return null;
-  if (typeof is_ascending !== 'boolean' || typeof is_backward !== 'boolean' || !asked_events || !asked_tags)
-    return null;
-  if (!isText(recipient) || !isText(message_id) || limit < 1 || limit > MAX_EVENTS) return null;
-  const known = MAILGUN_EVENTS.filter((event) => asked_events.includes(event));
-  const rest = { events: known, tags: asked_tags, recipient, message_id, from, is_backward };
-  return { after, until, is_ascending, limit, ...rest };
 }
 
 /** The part of a question's time that a page lies in, and in which direction it is walked. */

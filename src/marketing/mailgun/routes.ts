@@ -1,5 +1,5 @@
 /** Mailgun's API: `/v3` stands at the root, as Ghost's client drops the path of its base URL. */
-import { type AppError, notFound } from '../../errors.ts';
+import type { AppError } from '../../errors.ts';
 import { failureMessage } from '../../platform/http/answers.ts';
 import { type KeyCaller, keyActor, refuseRestricted } from '../../platform/http/callers.ts';
 import { type Dialect, foreignRoute, keyOf } from '../../platform/http/foreign.ts';
@@ -71,7 +71,6 @@ export function mailgunRoutes({
           page === undefined
             ? readQuestion(query, mailgun.events.lastAt(project_id, domain))
             : readPage(page);
-        if (!question) throw notFound('Page');
         const { items, pages } = await mailgun.events.page({ project_id, domain }, question);
         const at = (name: string): string => `${config.public_url}/v3/${domain}/events/${name}`;
         const paging = Object.fromEntries(Object.entries(pages).map(([name, to]) => [name, at(to)]));

@@ -1,6 +1,6 @@
 /** Mailgun's API, for apps that speak it alone: one message for all recipients, or bulk mail with values for each. */
 import type { Projects } from '../../access/projects/service.ts';
-import { AppError, invalid, notFound, toDo } from '../../errors.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
 import { EMAIL_BODY_RETENTION_MS } from '../../limits.ts';
 import {
   type Apps,
@@ -33,6 +33,8 @@ import type { TrackingChoices } from '../tracking/service.ts';
 import { MailgunEvents } from './events.ts';
 import * as store from './store.ts';
 
+const NOT_ENABLED =
+  'recipient-variables make bulk mail, and marketing is not enabled in this project: satchel marketing change --project PROJECT --enabled';
 /** What a client calls the suppressions that it lifts. */
 const LIFTED = { bounces: 'hard_bounce', complaints: 'complaint' } as const;
 
@@ -182,12 +184,7 @@ export class Mailgun {
     requirePermissions(caller, ['email_marketing']);
     refuseRestricted(caller);
     if (this.deps.marketing.settings(caller.project_id).enabled) return caller;
-    const remedy = toDo('project', 'satchel marketing change --project PROJECT --enabled');
-    throw invalid({
-      _: [
-        `Marketing is not enabled in this project, and recipient-variables make bulk mail: ${remedy.command}`,
-      ],
-    });
+    throw invalid({ _: [NOT_ENABLED] });
   }
 
   #acceptBulk(

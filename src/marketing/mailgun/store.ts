@@ -27,9 +27,9 @@ export const findContent = rawGet<BulkContentRow, [call_id: string]>(
   bulkContents,
 );
 
-/** Contents of calls that were made before an id. */
-export const listOldContents = rawAll<BulkContentRow, [before: string]>(
-  'SELECT * FROM bulk_contents WHERE call_id < ?',
+/** Calls whose content is kept, and which were made before an id. */
+export const listOldContents = rawAll<Pick<BulkContentRow, 'call_id' | 'attachments'>, [before: string]>(
+  'SELECT call_id, attachments FROM bulk_contents WHERE call_id < ?',
   bulkContents,
 );
 

@@ -198,6 +198,8 @@ test('what is not had here is refused, what means nothing is named', async () =>
     [{ 'o:testmode': 'perhaps' }, 'o:testmode'],
     [{ text: '' }, 'html'],
     [{ to: 'ada' }, 'to'],
+    [{ to: ['ada@example.org', 'bob@example.org\\'] }, 'to'],
+    [{ to: '"Ada, <ada@example.org>' }, 'to'],
     [{ to: [] }, 'to'],
     [{ to: many }, '50'],
     [{ from: 'eve@elsewhere.example' }, `mail@${DOMAIN}`],
