@@ -1,6 +1,8 @@
 /** From an empty directory to somebody at work, in a real browser; the second step; sessions that end. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { Secret, TOTP } from 'otpauth';
+import { CLIENT, startIssuer } from '../support/issuer.ts';
 import {
   addPerson,
   beforeAllInConsole,
@@ -9,6 +11,7 @@ import {
   openBrowser,
   openPage,
   signIn,
+  startConsole,
   startEmptyConsole,
   TIMEOUT_MS,
 } from './browser.ts';
@@ -159,5 +162,50 @@ describe.skipIf(executable === null)('signing in', () => {
       headers: { 'X-Satchel-Console': '1' },
     });
     expect(old.status()).toBe(401);
+  });
+});
+
+describe.skipIf(executable === null)('single sign-on', () => {
+  test('goes by a page of another site and back to where one was, says why somebody is refused, and resumes a session', async () => {
+    const issuer = await startIssuer('localhost');
+    const on = await startConsole({
+      ...{ SATCHEL_OIDC_ISSUER: issuer.url, SATCHEL_OIDC_CLIENT_ID: CLIENT.id },
+      ...{ SATCHEL_OIDC_CLIENT_SECRET: CLIENT.secret, SATCHEL_WEBHOOK_ALLOW: 'localhost,127.0.0.1' },
+      SATCHEL_OIDC_LABEL: 'Sign in with Example',
+    });
+    // The way back leads to SATCHEL_PUBLIC_URL, where this Satchel does not listen.
+    issuer.inPlace = (path, request) => {
+      if (path !== '/authorize') return null;
+      const back = issuer.approve(request.url).replace(on.app.config.public_url, on.app.url);
+      const page = `<a href="${back.replaceAll('&', '&amp;')}">Go on</a>`;
+      return new Response(page, { headers: { 'Content-Type': 'text/html' } });
+    };
+    const way = { name: 'Sign in with Example' };
+    const context = await openBrowser(on);
+    const { page } = await openPage(on, context, '/projects?status=inactive');
+    issuer.account = { sub: 'eve', email: 'eve@example.org', email_verified: true };
+    await page.getByRole('link', way).click();
+    await page.getByRole('link', { name: 'Go on' }).click();
+    await page.getByRole('alert').getByText('You are known there, but not here').waitFor();
+
+    await page.goto(`${on.app.url}/console/projects?status=inactive`);
+    issuer.account = { sub: 'ann', email: on.credentials.email, email_verified: true };
+    await page.getByRole('link', way).click();
+    await page.getByRole('link', { name: 'Go on' }).click();
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+    expect(new URL(page.url()).search).toBe('?status=inactive');
+
+    const { database } = on.app.services;
+    await database.write((tx) => tx.run(sql`DELETE FROM person_sessions`));
+    await page.getByLabel('Status').selectOption('active');
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    const opened = context.waitForEvent('page');
+    await page.getByRole('link', { name: 'Sign in with Example (in a new tab)' }).click();
+    const other = await opened;
+    await other.getByRole('link', { name: 'Go on' }).click();
+    await other.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
   });
 });

@@ -40,7 +40,7 @@ async function makeKeys(): Promise<Keys> {
 }
 
 /** Stopped after the tests of the file. */
-export async function startIssuer(): Promise<TestIssuer> {
+export async function startIssuer(host = '127.0.0.1'): Promise<TestIssuer> {
   keys ??= makeKeys();
   const pairs = await keys;
   const codes = new Map<string, { nonce: string; challenge: string; redirect_uri: string }>();
@@ -129,7 +129,7 @@ export async function startIssuer(): Promise<TestIssuer> {
       return (await issuer.inPlace(pathname, request)) ?? answer(pathname, request);
     },
   });
-  issuer.url = `http://127.0.0.1:${server.port}`;
+  issuer.url = `http://${host}:${server.port}`;
   atEnd(() => server.stop(true));
   return issuer;
 }

@@ -1,6 +1,7 @@
 /** Single sign-on: the way to an issuer and back, who comes in by it, who does not, and that nobody is locked out. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { peopleChecks } from '../../../src/access/people/checks.ts';
 import { actor } from '../../support/helpers.ts';
 import { CLIENT, startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import { type Asking, type Console, MANAGEMENT, PASSWORD, startConsole } from './setup.ts';
@@ -444,5 +445,33 @@ describe('only so', () => {
     await people.reset(actor, null, people.require(ANN));
     expect(entry.sso.isOnly()).toBe(false);
     expect((await at.ask('POST', new URL(link).pathname, { body: { password: PASSWORD } })).status).toBe(204);
+  });
+});
+
+describe('doctor', () => {
+  const findings = async (at: Console) => {
+    const all = await Promise.all(peopleChecks(at.app.services).map((each) => each.run()));
+    return all.flat().filter(({ check }) => check === 'single sign-on');
+  };
+
+  test('tries discovery, and warns while SATCHEL_OIDC_ONLY does not hold', async () => {
+    expect(await findings(await startConsole())).toEqual([]);
+    expect(await findings(on)).toMatchObject([
+      { status: 'ok', message: `${issuer.url}/ tells how to sign in.` },
+    ]);
+    const at = await startConsole({ env: settings({ SATCHEL_OIDC_ONLY: 'true' }) });
+    await at.addPerson({ email: ANN, can_administer: true });
+    expect(await findings(at)).toMatchObject([
+      { status: 'ok' },
+      { status: 'warning', message: expect.stringContaining('SATCHEL_OIDC_ONLY does not hold yet') },
+    ]);
+    expect((await walk(at)).to).toBe('/console');
+    issuer.inPlace = () => new Response(null, { status: 502 });
+    expect(await findings(at)).toMatchObject([
+      { status: 'problem', message: expect.stringContaining('answered 502') },
+    ]);
+    expect(await findings(on)).toMatchObject([
+      { status: 'warning', message: expect.stringContaining('answered 502') },
+    ]);
   });
 });

@@ -89,7 +89,8 @@ export function SignIn(props: {
         <a
           class={`button sso${ways.password ? '' : ' primary'}`}
           href={`${BASE}/oidc/start`}
-          target={props.is_over ? '_blank' : undefined}
+          // With any target the router leaves it to the browser.
+          target={props.is_over ? '_blank' : '_self'}
           onClick={props.onLeave}
         >
           {ways.sso.label}
