@@ -203,6 +203,21 @@ describe('a call', () => {
     expect((await on.post(fields)).status).toBe(200);
   });
 
+  test('by a test key, or with o:testmode, is captured', async () => {
+    const rights = { can_send_emails: true, can_manage_email_marketing: true };
+    const key = await on.project.key({ ...rights, is_test: true });
+    const restricted = await on.project.key({ ...rights, restricted: true, allow_no_origin: true });
+    expect((await on.post(bulkFor(['tried1@example.org']), { key })).status).toBe(200);
+    expect((await on.post(bulkFor(['tried2@example.org'], { 'o:testmode': 'yes' }))).status).toBe(200);
+    expect((await on.post(bulkFor(['tried3@example.org']), { key: restricted })).status).toBe(403);
+    await on.pass();
+    expect(mailsOf('tried%')).toMatchObject([
+      { status: 'sent', is_test: 1 },
+      { status: 'sent', is_test: 1 },
+    ] as never);
+    expect(lastTo('tried1@example.org') + lastTo('tried2@example.org')).toBe('');
+  });
+
   test('is taken whole or not at all', async () => {
     const key = await on.project.key({
       can_send_emails: true,

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import Ghosts from 'mailgun.js-ghost';
 import { pageOf, readQuestion } from '../../../src/marketing/mailgun/pages.ts';
-import { makeProject } from '../../support/helpers.ts';
+import { actor, makeProject } from '../../support/helpers.ts';
 import { bulkFor, clientOf, DOMAIN, FROM, type Item, type MailgunApp, startMailgunApp } from './setup.ts';
 
 let on: MailgunApp;
@@ -125,6 +125,18 @@ describe('a question', () => {
     const key = await other.key({ can_read: true });
     expect((await on.ask('GET', `/${DOMAIN}/events?begin=0`, key)).body.items).toEqual([]);
     expect((await on.ask('GET', '/other.example/events')).status).toBe(404);
+    // One that there is, of which the project is not.
+    const { sending_domains, projects } = on.app.services;
+    await sending_domains.add(actor, { name: 'spare.example.com', is_trusted: true });
+    expect((await on.ask('GET', '/spare.example.com/events')).status).toBe(200);
+    await projects.update(actor, projects.require('shop'), { sending_domains: [DOMAIN] });
+    for (const path of [
+      '/spare.example.com/events',
+      `/spare.example.com/events/${pageOf(readQuestion({}, 0))}`,
+    ])
+      expect([path, (await on.ask('GET', path)).status]).toEqual([path, 404]);
+    expect((await on.ask('DELETE', '/spare.example.com/bounces/ada%40example.org')).status).toBe(404);
+    expect((await on.post({}, { path: '/spare.example.com/messages' })).status).toBe(404);
   });
 });
 
