@@ -53,7 +53,7 @@ import { Destinations } from '../platform/http/destinations.ts';
 import { Idempotency } from '../platform/http/idempotency.ts';
 import { DurableRates, RateLimiter } from '../platform/http/rate-limit.ts';
 import { RequestMeasures } from '../platform/http/request-measures.ts';
-import type { Route } from '../platform/http/routes.ts';
+import type { HttpDeps, Route } from '../platform/http/routes.ts';
 import { Sender } from '../platform/http/sender.ts';
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts';
 import { createJobEngine, type JobEngine } from '../platform/jobs/engine.ts';
@@ -315,13 +315,13 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** What answers requests, told by the services who asks. */
-function createListener(routes: readonly Route[], services: Services, deps: AppDeps): HttpServer {
-  const { config } = services;
-  return createHttpServer(routes, {
+/** What endpoints need to know who asks, told by the services. */
+export function httpDepsOf(services: Services): HttpDeps {
+  const { config, clock, database, logger } = services;
+  return {
     config,
-    clock: deps.clock,
-    logger: deps.logger,
+    clock,
+    logger,
     limiter: services.limiter,
     requests: services.requests,
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
@@ -330,10 +330,10 @@ function createListener(routes: readonly Route[], services: Services, deps: AppD
     findProject: (caller, ref) => services.projects.requireFor(caller, ref),
     projectAtHost: (name) => services.link_domains.projectAt(name),
     clientIp: createClientIpReader(config.trusted_proxies),
-    guarded: (check, work) => deps.database.guarded(check, work),
-    settled: () => deps.database.settled(),
+    guarded: (check, work) => database.guarded(check, work),
+    settled: () => database.settled(),
     refuseChanges: () => services.ownership.refuseChanges(),
-  });
+  };
 }
 
 /** Where requests come in; mail by SMTP has the same certificate. */
@@ -366,7 +366,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const { engine, mailer, objects, uploads, inbox_readers, clicks, event_loop } = services;
   const { webhook_dispatcher, sender } = services;
   const scheduler = createScheduler({ entries: createCronEntries(services), ...deps });
-  const http = createListener(routes, services, deps);
+  const http = createHttpServer(routes, httpDepsOf(services));
   const ports = portsOf(http, services);
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();

@@ -196,6 +196,10 @@ const FIRST_WORDS: readonly FirstWord<Services>[] = [
     const { describeApi } = await import('./open-services.ts');
     (await import('../operation/client/cli.ts')).registerClientCommands(cli, describeApi);
   }),
+  word('mcp [options]', 'tools for an assistant, over stdin and stdout', async (cli) => {
+    const { openForTools } = await import('./open-services.ts');
+    (await import('../operation/mcp/cli.ts')).registerMcpCommand(cli, openForTools);
+  }),
   word(
     'completion <shell>',
     'print a script that completes commands, options and some values (projects, keys, capabilities) in a shell',

@@ -4,14 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';
 import type { ApiDocument } from '../operation/client/document.ts';
+import { askServer } from '../operation/doctor/asking.ts';
+import { Doctor, examine } from '../operation/doctor/service.ts';
+import type { Opened } from '../operation/mcp/cli.ts';
+import { createTools } from '../operation/mcp/tools.ts';
 import type { CliHost } from '../platform/cli/cli.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { systemClock } from '../platform/host/clock.ts';
 import { openDataDirectory } from '../platform/host/data-directory.ts';
 import { requireDatabase } from '../platform/host/database-file.ts';
+import type { Finding } from '../platform/host/health-check.ts';
 import { silentLogger } from '../platform/host/logger.ts';
-import { touchWakeFile } from '../platform/host/server-note.ts';
-import { createApp, createServices, type Services } from './app.ts';
+import { readServerNote, touchWakeFile } from '../platform/host/server-note.ts';
+import type { ManagementCaller } from '../platform/http/callers.ts';
+import { createApp, createServices, httpDepsOf, type Services } from './app.ts';
+import { doctorDeps } from './checks.ts';
+import { createRoutes, routesForTools } from './routes.ts';
 
 /** See `CliHost.open`. */
 export async function openServices(config: Config): ReturnType<CliHost<Services>['open']> {
@@ -33,6 +41,23 @@ export async function openServices(config: Config): ReturnType<CliHost<Services>
       await directory.close();
     },
   };
+}
+
+/** For `satchel mcp`: everything is asked as by HTTP, by this caller. */
+export async function openForTools(config: Config, caller: ManagementCaller): Promise<Opened> {
+  const { services, close } = await openServices(config);
+  const doctor = new Doctor({ clock: systemClock, examine: () => examineHere(config) });
+  return {
+    tools: createTools(routesForTools(createRoutes({ ...services, doctor }), services)),
+    deps: { ...httpDepsOf(services), authenticateToken: () => caller },
+    close,
+  };
+}
+
+/** What the running server finds, which alone may have all settings; without one, what is found here. */
+async function examineHere(config: Config): Promise<Finding[]> {
+  const note = readServerNote(config.data_dir);
+  return note?.findings_key ? askServer(note, { is_deep: false }) : examine(config, doctorDeps(systemClock));
 }
 
 /** Reads it from an app that serves nothing, on a data directory that is gone afterwards. */

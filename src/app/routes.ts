@@ -35,10 +35,13 @@ import { pagePreviewRoutes, subscriptionRoutes } from '../marketing/subscription
 import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
 import { alertRoutes } from '../operation/alerts/routes.ts';
 import { backupRoutes } from '../operation/backups/routes.ts';
+import { handbookRoutes } from '../operation/docs/handbook-routes.ts';
 import { docsRoutes } from '../operation/docs/routes.ts';
 import { doctorRoutes } from '../operation/doctor/routes.ts';
 import { holdRoutes } from '../operation/holds/routes.ts';
 import { jobRoutes } from '../operation/jobs/routes.ts';
+import { ownRoutes } from '../operation/mcp/own-routes.ts';
+import { mcpRoutes } from '../operation/mcp/routes.ts';
 import { metricsRoutes } from '../operation/metrics/routes.ts';
 import { overviewRoutes } from '../operation/overview/routes.ts';
 import { searchRoutes } from '../operation/search/routes.ts';
@@ -106,7 +109,13 @@ export function createRoutes(services: Services): Route[] {
     ...statusRoutes(services.status, services.config),
     ...metricsRoutes(services.metrics),
     ...docsRoutes(() => routes, services.config),
+    ...mcpRoutes(() => routesForTools(routes, services)),
     ...consolePageRoutes(services),
   ]);
   return routes;
+}
+
+/** What tools of assistants ask: endpoints, and a few that only they have. */
+export function routesForTools(routes: readonly Route[], services: Services): Route[] {
+  return [...routes, ...handbookRoutes(), ...ownRoutes(services)];
 }

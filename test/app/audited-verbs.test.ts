@@ -146,7 +146,7 @@ const OTHERS = `
   sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
   alert show, alert test, webhook list, webhook show, webhook deliveries,
-  backup, restore, release, verify, replica config, replica status, client typescript, migrate, doctor, health, serve, completion, version`
+  backup, restore, release, verify, replica config, replica status, client typescript, migrate, doctor, health, mcp, serve, completion, version`
   .split(',')
   .map((verb) => verb.trim());
 

@@ -191,6 +191,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
   'foreign: nothing': [
     'GET /v1/auth/token/lookup-self',
     ...['GET /v1/sys/internal/ui/mounts/:mount', 'GET /v1/sys/internal/ui/mounts/:mount/*'],
+    'POST /mcp',
   ],
   'data: read': [
     ...['GET /email-schedules', 'GET /email-schedules/:id', 'GET /emails', 'GET /emails.csv'],

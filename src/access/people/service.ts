@@ -75,6 +75,11 @@ export class People {
     return store.listPeople(this.deps.database.read, WHOLE_LIST).map((row) => this.present(row));
   }
 
+  /** Whether this is the address of somebody who may sign in. */
+  hasActive(email: string): boolean {
+    return store.findPersonByEmail(this.deps.database.read, email)?.is_active === true;
+  }
+
   /** The person with this address or numeric id. Throws AppError `not_found`. */
   require(ref: string): PersonRow {
     const { read } = this.deps.database;

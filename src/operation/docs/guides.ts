@@ -11,6 +11,7 @@ import keys_in_pages from '../../../handbook/keys-in-pages.md' with { type: 'tex
 import limits from '../../../handbook/limits.md' with { type: 'text' };
 import mail from '../../../handbook/mail.md' with { type: 'text' };
 import marketing from '../../../handbook/marketing.md' with { type: 'text' };
+import mcp from '../../../handbook/mcp.md' with { type: 'text' };
 import people from '../../../handbook/people.md' with { type: 'text' };
 import proxies from '../../../handbook/proxies.md' with { type: 'text' };
 import second_machine from '../../../handbook/second-machine.md' with { type: 'text' };
@@ -31,6 +32,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'keys-in-pages': keys_in_pages,
   captcha,
   people,
+  mcp,
   vault,
   webhooks,
   alerts,
@@ -63,6 +65,11 @@ const TITLE = /<h1[^>]*>(.*?)<\/h1>/s;
 const HEADING = /<h[23] id="([^"]*)">(.*?)<\/h[23]>/s;
 /** Guides name each other as files, so that the links lead somewhere in the repository as well. */
 const GUIDE_LINK = /href="([a-z-]+)\.md(#[^"]*)?"/g;
+
+/** The Markdown of a guide; null where there is none of this name. */
+export function guideText(name: string): string | null {
+  return Object.hasOwn(TEXTS, name) ? (TEXTS[name] ?? null) : null;
+}
 
 let guides: readonly Guide[] | undefined;
 

@@ -34,6 +34,7 @@ export const KNOWN_AS: Readonly<Record<string, string>> = {
   'people#who-may-do-what': 'roles permissions read only access rights',
   'vault#environment-variables': 'dotenv env file export',
   vault: 'encryption encrypted secrets manager passwords credentials',
+  mcp: 'model context protocol ai llm agent assistant claude chatgpt cursor tools',
   webhooks: 'callback callbacks notify events http post',
   backups: 'backup snapshot',
   'backups#every-night': 'nightly daily automatic scheduled cron timer backup',

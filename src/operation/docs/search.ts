@@ -25,7 +25,7 @@ interface Entry {
   known_as: string;
 }
 
-const MAX_FOUND = 30;
+const MAX_FOUND = 40;
 /** So many sections take about 5 ms. */
 const PIECE = 50;
 /** Anybody may search, and each word in everything: a hundred letters would take 50 ms of others' time. */

@@ -65,6 +65,8 @@ export interface ManagementCaller {
   readonly read_only: boolean;
   /** The environments of vaults that they know; all, where it is not said. */
   readonly environments?: readonly string[];
+  /** Who the audit trail names, where that is not the caller: the account of a shell. */
+  readonly actor?: Actor;
 }
 
 /** A person who is signed in, and the session that they ask by. */
@@ -86,7 +88,7 @@ export const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: nu
 
 /** A caller as the audit trail names it. */
 export function actorOf(caller: ManagementCaller, ip: string | null): Actor {
-  return { kind: caller.kind, id: String(caller.id), name: caller.name, ip };
+  return caller.actor ?? { kind: caller.kind, id: String(caller.id), name: caller.name, ip };
 }
 
 /** The bearer of an API key, as the audit trail names it. */

@@ -104,10 +104,11 @@ export function refusedMethods(
   const served = new Map<string, { dialect: Dialect; methods: Set<Method> }>();
   for (const { dialect, path, method } of routes) {
     if (!dialect) continue;
-    const there = served.get(path) ?? { dialect, methods: new Set(['HEAD', 'OPTIONS'] as const) };
+    const there = served.get(path) ?? { dialect, methods: new Set<Method>() };
+    if (method === 'GET') there.methods.add('HEAD');
     served.set(path, { dialect, methods: there.methods.add(method) });
   }
-  const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+  const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
   return [...served].flatMap(([path, { dialect, methods }]) =>
     METHODS.filter((method) => !methods.has(method)).map((method) => ({ dialect, method, path })),
   );

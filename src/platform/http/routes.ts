@@ -79,7 +79,7 @@ export interface HttpDeps {
   config: Config;
   clock: Clock;
   logger: Logger;
-  limiter: RateLimiter;
+  limiter: Pick<RateLimiter, 'take' | 'peek' | 'atOnce'>;
   /** Throws 401 or 403; see access/keys. */
   authenticateKey(credentials: KeyCredentials): KeyCaller;
   /** Throws one of the five 401s; see access/tokens. */
