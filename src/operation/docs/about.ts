@@ -62,6 +62,8 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     account: 1,
     database: 1,
     service: 'stripe',
+    environment: 'staging',
+    version: ULID,
     file: 'firebase.service_account',
     slug: 'order-shipped',
     public_id: ULID,

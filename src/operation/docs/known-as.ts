@@ -33,6 +33,8 @@ export const KNOWN_AS: Readonly<Record<string, string>> = {
   'people#signing-in': 'two factor 2fa mfa totp authenticator change password login',
   'people#who-may-do-what': 'roles permissions read only access rights',
   'vault#environment-variables': 'dotenv env file export',
+  'vault#environments': 'staging development stage preview dev',
+  'vault#what-a-value-was-and-when-it-ends': 'secret versioning versions rollback expiry rotation reminder',
   vault: 'encryption encrypted secrets manager passwords credentials',
   mcp: 'model context protocol ai llm agent assistant claude chatgpt cursor tools',
   webhooks: 'callback callbacks notify events http post',

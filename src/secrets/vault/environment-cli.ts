@@ -4,6 +4,7 @@ import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { type Options, textOption } from '../../platform/cli/options.ts';
 import { formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import { type EnvironmentRecord, newEnvironment, type RemovedService } from './schemas.ts';
@@ -58,10 +59,11 @@ export function registerEnvironmentCommands(cli: Cli<Services>): void {
     .verb('list', 'the environments of a vault, production first')
     .ofProject()
     .example('satchel environment list --project shop')
-    .does(({ services, project }) => {
-      const all = services.vault.environments.list(project, null);
-      return { json: all, text: formatTable(all.map(rowOf), '') };
-    });
+    .lists(
+      ({ services, project, page }) => paginateAll(page, services.vault.environments.list(project, null)),
+      rowOf,
+      '',
+    );
   noun
     .verb('change <name>', "have an environment inherit production's values, or not")
     .ofProject()

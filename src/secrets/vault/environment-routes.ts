@@ -14,6 +14,7 @@ import {
   vaultDiff,
 } from './schemas.ts';
 import type { Vault } from './service.ts';
+import { PRODUCTION } from './stored-fields.ts';
 
 interface Input {
   ctx: RequestContext;
@@ -97,7 +98,7 @@ export function environmentRoutes(vault: Vault, projects: Projects): Route[] {
       tag: 'Vault',
       summary: 'Which fields of two environments differ',
       description: 'Of own and inherited values; never a value.',
-      query: t.Object({ from: t.String(), to: t.String() }),
+      query: t.Object({ from: t.String({ example: 'staging' }), to: t.String({ example: PRODUCTION }) }),
       response: vaultDiff,
       load: projectOf,
       handle: ({ caller, query: { from, to }, resource }) =>

@@ -6,10 +6,12 @@ import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { about, aside, type Finding, problem, warning } from '../../platform/host/health-check.ts';
 import { showNames } from '../../platform/http/ignored-fields.ts';
 import { countCodePoints, isPlainObject, parseDateTime } from '../../platform/http/schema.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { findVaultField, type VaultService } from './registry.ts';
 import { MAX_NOTE_CHARS } from './schemas.ts';
 import * as store from './store.ts';
 import { ofOwner, PRODUCTION, type VaultOwner } from './stored-fields.ts';
+import type { VaultValueRow } from './tables.ts';
 
 /** Decision: from so long before its end on a value is a problem. */
 const PROBLEM_MS = 3 * DAY_MS;
@@ -88,6 +90,15 @@ export function putAbout(
   }
 }
 
+/** How the shell stores a value anew. What a project's file brought may have names that no shell takes for words. */
+export function setCommand(
+  slug: string,
+  { environment, service, field }: Pick<VaultValueRow, 'environment' | 'service' | 'field'>,
+): string {
+  const option = environment === PRODUCTION ? '' : ` --environment ${shellWord(environment)}`;
+  return `satchel vault set --project ${slug}${option} ${shellWord(service)} ${shellWord(field)}=-`;
+}
+
 /** What doctor says of values that end soon, or have. */
 export function checkReminders(
   { database, clock }: { database: Database; clock: Clock },
@@ -99,10 +110,9 @@ export function checkReminders(
       const { environment, service, field, expires_at } = row;
       const ends_at = expires_at ?? 0;
       const of = environment === PRODUCTION ? '' : ` (${environment})`;
-      const option = environment === PRODUCTION ? '' : ` --environment ${environment}`;
       const says = ends_at <= now_ms ? 'has ended' : 'ends';
       const message = `The vault value ${service}.${field} of project ${slug}${of} ${says} at ${toIso(ends_at)}.`;
-      const remedy = `satchel vault set --project ${slug}${option} ${service} ${field}=- --expires DATE`;
+      const remedy = `${setCommand(slug, row)} --expires DATE`;
       const find = ends_at - now_ms < PROBLEM_MS ? problem : warning;
       const found = aside(`${environment}.${service}.${field}`, find('expiring secrets', message, remedy));
       return about('vault', slug, found);

@@ -23,7 +23,7 @@ import {
   type VaultField,
   type VaultService,
 } from './registry.ts';
-import { checkReminders, errorsOfAbout, putAbout, readAbout } from './reminders.ts';
+import { checkReminders, errorsOfAbout, putAbout, readAbout, setCommand } from './reminders.ts';
 import type {
   EnvImport,
   RemovedService,
@@ -440,12 +440,11 @@ export function vaultChecks({
   return [
     sealedCheck(() =>
       projects.listAll({}).flatMap((project) =>
-        vault.listUndecryptable(project).map(({ environment, service, field }) => {
-          const [of, option] =
-            environment === PRODUCTION ? ['', ''] : [` (${environment})`, ` --environment ${environment}`];
+        vault.listUndecryptable(project).map((lost) => {
+          const of = lost.environment === PRODUCTION ? '' : ` (${lost.environment})`;
           return {
-            message: `The vault value ${service}.${field} of project ${project.slug}${of} does not decrypt.`,
-            remedy: `satchel vault set --project ${project.slug}${option} ${service} ${field}=-`,
+            message: `The vault value ${lost.service}.${lost.field} of project ${project.slug}${of} does not decrypt.`,
+            remedy: setCommand(project.slug, lost),
             about: { code: 'vault', ref: project.slug },
           };
         }),

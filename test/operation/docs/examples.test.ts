@@ -189,6 +189,9 @@ const NOT_DONE: Record<string, number> = {
   'POST /mailboxes/:address/events/rotate': 409,
   // Nobody is told yet.
   'POST /alerts/test': 409,
+  // Nothing of it was stored yet, and each has an id of its own.
+  'POST /projects/:project/vault/:service/versions/:version/reveal': 404,
+  'POST /projects/:project/vault/:service/versions/:version/restore': 404,
   // Nobody has signed this one.
   'GET /object-links/:link': 404,
 };

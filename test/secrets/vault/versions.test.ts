@@ -382,6 +382,10 @@ describe('what is said about a value', () => {
       `problem The vault value smtp.password of project mine (staging) has ended at ${end}. ` +
         'satchel vault set --project mine --environment staging smtp password=- --expires DATE',
     );
+    // A project's file may bring names that the API would refuse.
+    await run("UPDATE vault_values SET field = '$(id)' WHERE environment = 'staging' AND field = 'password'");
+    expect(found().some((each) => each.includes("smtp '$(id)'=-"))).toBe(true);
+    await run("UPDATE vault_values SET field = 'password' WHERE field = '$(id)'");
     await put('stripe', { secret_key: 'renewed' });
     await put('smtp', { password: null }, {}, '?environment=staging');
     expect(found()).toEqual([]);
