@@ -3,7 +3,15 @@
  * somebody, and whether links lead anywhere and keys open.
  */
 import type { Projects } from '../access/projects/service.ts';
-import { act, type HealthCheck, ok, problem, sealedCheck, warning } from '../platform/host/health-check.ts';
+import {
+  act,
+  aside,
+  type HealthCheck,
+  ok,
+  problem,
+  sealedCheck,
+  warning,
+} from '../platform/host/health-check.ts';
 import type { MarketingSettings } from './settings/service.ts';
 
 interface Pausing {
@@ -27,7 +35,8 @@ export function campaignChecks({ sequences, broadcasts, projects }: Needs): Heal
         const paused = campaigns.listPausedByThemselves().map(({ id, name, project_id, why }) => {
           const slug = projects.findById(project_id)?.slug ?? '';
           const message = `The ${campaigns.what} ${name} of the project ${slug} has paused: ${why}`;
-          return warning(check, message, `${mend} ${id}`, [act(`resume_${campaigns.what}`, id, slug)]);
+          const resume = act(`resume_${campaigns.what}`, id, slug);
+          return aside(id, warning(check, message, `${mend} ${id}`, [resume]));
         });
         return paused.length > 0 ? paused : [ok(check, 'None has paused by itself.')];
       },
@@ -40,11 +49,11 @@ export function campaignChecks({ sequences, broadcasts, projects }: Needs): Heal
         const slug = projects.findById(project_id)?.slug ?? '';
         const message = `The A/B of the broadcast ${name} of the project ${slug} has waited for three days or more to be decided.`;
         const decide = `satchel broadcast decide ${id} --variant NAME`;
-        return is_paused
-          ? warning('A/B tests', message, `satchel broadcast resume ${id}`, [
-              act('resume_broadcast', id, slug),
-            ])
+        const resume = [act('resume_broadcast', id, slug)];
+        const finding = is_paused
+          ? warning('A/B tests', message, `satchel broadcast resume ${id}`, resume)
           : warning('A/B tests', message, decide);
+        return aside(id, finding);
       });
       return waiting.length > 0 ? waiting : [ok('A/B tests', 'None waits to be decided for days.')];
     },

@@ -179,7 +179,7 @@ test('each verb that changes something leaves its event, as done by the shell us
     if (exit !== 0) throw new Error(`satchel ${command}: ${written.stderr}${written.stdout}`);
     const lines = written.stdout.trimEnd().split('\n').length;
     if (!PUBLISHED.some((verb) => command.startsWith(verb)))
-      expect([command, lines]).toEqual([command, Math.min(lines, 6)]);
+      expect([command, lines]).toEqual([command, Math.min(lines, 8)]);
     if (keep) ids[keep] = ID.exec(written.stdout)?.[0] ?? '';
     // What a turn of the server reads is of one moment; a process of its own would have ended in another turn.
     await until(() => (trail()[0]?.id ?? '') > before);

@@ -11,6 +11,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'ai_account.deleted': 'deleted the AI account {name}',
   'ai_account.revealed': 'looked at the key of the AI account {name}',
   'ai_account.updated': 'changed the AI account {name}',
+  'alerts.changed': 'changed whom doctor tells',
+  'alerts.tested': 'had alerts tested',
   'api_key.created': 'made the key {name}',
   'api_key.deleted': 'deleted the key {name}',
   'api_key.origin_added': 'added an origin to the key {name}',

@@ -233,7 +233,9 @@ describe('past the bounce threshold', () => {
     expect((await run(on.app.data_dir, 'sequence', 'why', id)).stdout).toContain(`It is paused: ${words}`);
     expect(await finding()).toEqual([
       {
-        ...{ check: 'sequences', status: 'warning' },
+        id: `sequences:${id}`,
+        check: 'sequences',
+        status: 'warning',
         message: `The sequence Welcome of the project shop has paused: ${words}`,
         remedy: `satchel sequence why ${id}`,
         acts: [{ kind: 'resume_sequence', project: 'shop', of: id }],
