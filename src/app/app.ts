@@ -6,7 +6,9 @@ import { Origins } from '../access/origins/service.ts';
 import { createPeople } from '../access/people/entry.ts';
 import type { Argon2 } from '../access/people/passwords.ts';
 import { forgetDataKey, LinkDomains, Projects } from '../access/projects/service.ts';
+import { TokenExchange } from '../access/tokens/exchange.ts';
 import { Tokens } from '../access/tokens/service.ts';
+import { TokenTrusts } from '../access/tokens/trusts.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
@@ -176,6 +178,8 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const origins = new Origins(on);
   const keys = new Keys({ ...on, projects, origins });
   const tokens = new Tokens({ ...on, projects });
+  const token_trusts = new TokenTrusts({ ...on, projects, tokens });
+  const token_exchange = new TokenExchange({ ...on, tokens });
   const people = createPeople({ ...on, projects, tokens });
   const audit = new Audit(on);
   const search = new Search(on);
@@ -194,6 +198,8 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
     origins,
     keys,
     tokens,
+    token_trusts,
+    token_exchange,
     ...people,
     audit,
     search,

@@ -38,6 +38,7 @@ export function createCronEntries(services: Services): CronEntry[] {
       expression: '49 * * * *',
       run: () => Promise.all([people.sweepLinks(), entry.sessions.sweep()]),
     },
+    atStart('tokens of trusts', '27 * * * *', () => services.tokens.sweep()),
     atStart('contacts of deleted projects', '*/10 * * * *', () => contacts.sweep()),
     atStart('addresses to forget', '41 * * * *', () => privacy.goOn()),
     atStart('rejected rows', '31 3 * * *', () => imports.sweep()),

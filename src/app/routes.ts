@@ -7,6 +7,7 @@ import { peopleManagementRoutes } from '../access/people/management-routes.ts';
 import { peopleRoutes } from '../access/people/routes.ts';
 import { linkDomainRoutes, projectRoutes } from '../access/projects/routes.ts';
 import { tokenRoutes } from '../access/tokens/routes.ts';
+import { tokenTrustRoutes } from '../access/tokens/trust-routes.ts';
 import { captchaRoutes } from '../captcha/routes.ts';
 import { consolePageRoutes } from '../console/routes.ts';
 import { objectRoutes } from '../files/objects/routes.ts';
@@ -63,6 +64,7 @@ export function createRoutes(services: Services): Route[] {
     ...submissionRoutes(services),
     ...originRoutes(services),
     ...tokenRoutes(services),
+    ...tokenTrustRoutes(services),
     ...peopleRoutes(services),
     ...peopleManagementRoutes(services),
     ...auditRoutes(services),

@@ -150,9 +150,9 @@ export function updateProject(tx: Tx, id: number, changes: Partial<NewProject>):
 /** Deletes a project and, by foreign keys, everything that belongs to it. */
 export const deleteProject = rawRun<[id: number]>('DELETE FROM projects WHERE id = ?');
 
-/** Who is scoped to projects: a token or a person. */
+/** Who is scoped to projects. */
 export interface ScopeHolder {
-  readonly kind: 'token' | 'person';
+  readonly kind: 'token' | 'person' | 'trust';
   readonly id: number;
 }
 
@@ -170,6 +170,7 @@ function scopeSql(table: string, column: string) {
 const SCOPES = {
   token: scopeSql('access_token_projects', 'token_id'),
   person: scopeSql('person_projects', 'person_id'),
+  trust: scopeSql('token_trust_projects', 'trust_id'),
 };
 
 /** Ids of the projects that somebody is scoped to: one indexed read, for every request of theirs. */

@@ -16,9 +16,11 @@ import { paginateAll } from '../../platform/http/pagination.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import { newToken, type TokenRecord } from './schemas.ts';
 import type { Tokens } from './service.ts';
+import { registerTrustCommands } from './trust-cli.ts';
+import type { TokenTrusts } from './trusts.ts';
 
-/** Registers `satchel token create | list | revoke`. */
-export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
+/** Registers `satchel token create | list | revoke | trust`. */
+export function registerTokenCommands(cli: Cli<{ tokens: Tokens; token_trusts: TokenTrusts }>): void {
   const token = cli.noun('token');
   token
     .verb('create', 'make a token; it is shown once')
@@ -85,11 +87,12 @@ With --environment it knows no other environments of vaults, production neither 
     .removes(async ({ services, consent, actor }, _options, id) => {
       if (!/^\d{1,15}$/.test(id))
         throw new UsageError('A token is named by its numeric id; satchel token list shows it.');
-      const token = services.tokens.list().find((one) => one.id === Number(id));
+      const token = services.tokens.find(Number(id));
       if (token) consent(explainRevoking(token));
       const revoked = await services.tokens.revoke(actor, Number(id));
       return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
     });
+  registerTrustCommands(token);
 }
 
 function explainRevoking({ name, token_prefix, projects, last_used_at }: TokenRecord): string {

@@ -42,8 +42,9 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
       },
       list: {
         summary: 'Tokens, newest first',
-        description: 'Revoked and expired ones too. `created_by` is who made it.',
-        query: t.Object(pageQuery),
+        description:
+          'Revoked and expired ones too. `created_by` is who made it. Those that were had by a trust are in `?trust=ID` alone.',
+        query: t.Object({ ...pageQuery, trust: t.Optional(t.Integer({ minimum: 1 })) }),
         handle: ({ query }) => tokens.listPage(query),
       },
       create: {

@@ -24,7 +24,7 @@ const expiryWithin = (max_days: number) => ({
   expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: max_days })),
 });
 
-const environments = () =>
+export const environments = () =>
   t.Array(environmentName(), {
     minItems: 1,
     maxItems: MAX_TOKEN_ENVIRONMENTS,
@@ -87,7 +87,7 @@ const record = {
   /** Who made it, as they were called then; null where that is not known. */
   created_by: nullable(
     t.Object({
-      kind: oneOf(['token', 'person', 'shell', 'system']),
+      kind: oneOf(['token', 'person', 'shell', 'system', 'trust']),
       id: nullable(t.String()),
       name: t.String(),
     }),

@@ -1,11 +1,12 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
 import { AppError, invalid, toDo } from '../../errors.ts';
-import { DEFAULT_TOKEN_DAYS, MAX_GIVEN_TOKEN_DAYS, MAX_TOKEN_DAYS } from '../../limits.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_GIVEN_TOKEN_DAYS, MAX_TOKEN_DAYS, SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { type Actor, ADMINISTER, type ManagementCaller } from '../../platform/http/callers.ts';
 import {
+  capabilitiesNamed,
   capabilitiesOf,
   flagsOf,
   type Powers,
@@ -17,7 +18,8 @@ import { createToken, hashToken, parseToken, sameHash } from '../../platform/sec
 import { listScopeIds, type Projects, replaceScope } from '../projects/service.ts';
 import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.ts';
 import * as store from './store.ts';
-import type { TokenRow } from './tables.ts';
+import type { TokenRow, TrustRow } from './tables.ts';
+import * as trust_store from './trust-store.ts';
 
 /** How often the last use of a token is written down. */
 const LAST_USED_GRANULARITY_MS = 60_000;
@@ -191,18 +193,83 @@ export class Tokens {
     return store.findToken(this.deps.database.read, id) !== null;
   }
 
-  /** One page, newest first. */
-  listPage(query: PageQuery): Page<TokenRecord> {
+  /** One page, newest first: of those that were had by a trust, or of all others. */
+  listPage({ trust = null, ...query }: PageQuery & { trust?: number | null }): Page<TokenRecord> {
     const { read } = this.deps.database;
     return paginate(query, {
-      total: store.countTokens(read),
-      fetch: (limit, offset) => store.listTokens(read, { limit, offset }),
+      total: store.countTokens(read, trust),
+      fetch: (limit, offset) => store.listTokens(read, { trust, limit, offset }),
     }).map((row) => this.#record(row));
   }
 
-  /** Every token, newest first: for the command line. */
+  /** Every token but those of trusts, newest first: for the command line. */
   list(): TokenRecord[] {
-    return store.listTokens(this.deps.database.read, WHOLE_LIST).map((row) => this.#record(row));
+    const { read } = this.deps.database;
+    return store.listTokens(read, { trust: null, ...WHOLE_LIST }).map((row) => this.#record(row));
+  }
+
+  find(id: number): TokenRecord | null {
+    const row = store.findToken(this.deps.database.read, id);
+    return row && this.#record(row);
+  }
+
+  /**
+   * Makes a token for who has shown that they are `subject` to a trust. Returns it with its secret, which is not kept; null where
+   * none of the trust's projects is left.
+   */
+  issue(
+    tx: Tx,
+    trust: TrustRow,
+    { subject, ip }: { subject: string; ip: string | null },
+  ): { access_token: string; expires_at: number } | null {
+    const project_ids = listScopeIds(tx, { kind: 'trust', id: trust.id });
+    if (project_ids.length === 0) return null;
+    const now = this.deps.clock.now();
+    const expires_at = now + trust.minutes * MINUTE_MS;
+    const secret = createToken('management');
+    const row = store.insertToken(tx, {
+      name: trust.name,
+      token_prefix: secret.prefix_shown,
+      token_hash: secret.hash,
+      all_projects: false,
+      read_only: trust.read_only,
+      is_persons_read_only: trust.is_persons_read_only,
+      ...flagsOf(capabilitiesNamed(trust.capabilities)),
+      environments: trust.environments,
+      expires_at,
+      created_at: now,
+      created_by_kind: 'trust',
+      created_by_id: String(trust.id),
+      created_by_name: subject,
+      person_id: trust.person_id,
+      trust_id: trust.id,
+    });
+    replaceScope(tx, { kind: 'token', id: row.id }, project_ids);
+    const metadata = {
+      name: row.name,
+      token_prefix: row.token_prefix,
+      subject,
+      expires_at: toIso(expires_at),
+    };
+    const actor = {
+      kind: 'system',
+      id: `token_trust:${trust.id}`,
+      name: `The trust ${trust.name}`,
+      ip,
+    } as const;
+    recordAudit(tx, actor, { event: 'token.created', target: targetOf(row), project: null, metadata }, now);
+    return { access_token: secret.plaintext, expires_at };
+  }
+
+  /** Deletes tokens of trusts a day after their end. */
+  async sweep(): Promise<void> {
+    const before_ms = this.deps.clock.now() - DAY_MS;
+    const { database } = this.deps;
+    while (
+      (await database.writePiece((tx) =>
+        store.deleteEndedOfTrusts(tx, { before_ms, limit: SWEEP_BATCH }),
+      )) === SWEEP_BATCH
+    ) {}
   }
 
   /** Ends a token at once; one that was revoked before stays as it is. Throws AppError `not_found`. */
@@ -221,20 +288,23 @@ export class Tokens {
     return this.#record(row);
   }
 
-  /** How many tokens of a person are good: those that they made, and those that these made. */
+  /** How many tokens and trusts of a person are good: those that they made, and those that these made. */
   countOf(read: Tx, person_id: number): number {
-    return store.listGoodTokensOf(read, person_id, this.deps.clock.now()).length;
+    const tokens = store.listGoodTokensOf(read, person_id, this.deps.clock.now());
+    return tokens.length + trust_store.listTrustsOf(read, person_id).length;
   }
 
-  /** Ends a person's tokens at once, within the transaction of what they go along with. */
+  /** Ends a person's tokens and trusts at once, within the transaction of what they go along with. */
   revokeOf(tx: Tx, actor: Actor, person_id: number): void {
     const now = this.deps.clock.now();
     for (const { id } of store.listGoodTokensOf(tx, person_id, now)) revoke(tx, actor, id, now);
+    for (const trust of trust_store.listTrustsOf(tx, person_id)) removeTrust(tx, actor, trust, now);
   }
 
   /** Has a person's tokens be read-only as that person is; they stay so when that person is gone. */
   followPerson(tx: Tx, person_id: number, read_only: boolean): void {
     store.followPerson(tx, { person_id, read_only });
+    trust_store.followPerson(tx, { person_id, read_only });
   }
 
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
@@ -296,8 +366,16 @@ function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | nu
   return revoked;
 }
 
-/** Whose a new token is. What a person's token makes is that person's too, so that ending theirs ends it. */
-function ownerOf(tx: Tx, giver: ManagementCaller | null): number | null {
+/** Removes a trust, ends its tokens, and records that. */
+export function removeTrust(tx: Tx, actor: Actor, { id, name }: TrustRow, now_ms: number): void {
+  const tokens = store.endTokensOf(tx, { trust: id, now_ms });
+  trust_store.deleteTrust(tx, id);
+  const entry = { event: 'token_trust.removed', target: `token_trust:${id}`, project: null };
+  recordAudit(tx, actor, { ...entry, metadata: { name, tokens } }, now_ms);
+}
+
+/** Whose a new token, or trust, is. What a person's token makes is that person's too, so that ending theirs ends it. */
+export function ownerOf(tx: Tx, giver: ManagementCaller | null): number | null {
   if (!giver) return null;
   return giver.kind === 'person' ? giver.id : (store.findToken(tx, giver.id)?.person_id ?? null);
 }

@@ -14,13 +14,15 @@ export const findToken = rawGet<TokenRow, [id: number]>(
   accessTokens,
 );
 
-/** Tokens, newest first; all of them for a limit of -1. */
-export const listTokens = rawAll<TokenRow, [page: { limit: number; offset: number }]>(
-  'SELECT * FROM access_tokens ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
+/** Tokens of a trust, or of none, newest first; all of them for a limit of -1. */
+export const listTokens = rawAll<TokenRow, [{ trust: number | null; limit: number; offset: number }]>(
+  'SELECT * FROM access_tokens WHERE trust_id IS :trust ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
   accessTokens,
 );
 
-export const countTokens = rawCount('SELECT count(*) FROM access_tokens');
+export const countTokens = rawCount<[trust: number | null]>(
+  'SELECT count(*) FROM access_tokens WHERE trust_id IS ?',
+);
 
 export function insertToken(tx: Tx, token: typeof accessTokens.$inferInsert): TokenRow {
   return tx.insert(accessTokens).values(token).returning().get();
@@ -32,11 +34,24 @@ export const revokeToken = rawGet<TokenRow, [{ id: number; now_ms: number }]>(
   accessTokens,
 );
 
-/** The tokens of a person that are good at `now_ms`, those that a token of theirs made included. */
+/** The tokens of a person that are good at `now_ms`, those that a token of theirs made included, without those of trusts. */
 export const listGoodTokensOf = rawAll<TokenRow, [person_id: number, now_ms: number]>(
   `SELECT * FROM access_tokens
-   WHERE person_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+   WHERE person_id = ? AND trust_id IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
   accessTokens,
+);
+
+/** Ends the good tokens of a trust, and returns how many. */
+export const endTokensOf = rawRun<[{ trust: number; now_ms: number }]>(
+  `UPDATE access_tokens SET revoked_at = :now_ms
+   WHERE trust_id = :trust AND revoked_at IS NULL AND expires_at > :now_ms`,
+);
+
+/** Deletes some tokens of trusts that ended before `before_ms`, and returns how many. */
+export const deleteEndedOfTrusts = rawRun<[{ before_ms: number; limit: number }]>(
+  `DELETE FROM access_tokens WHERE id IN (
+     SELECT id FROM access_tokens
+     WHERE trust_id IS NOT NULL AND min(expires_at, coalesce(revoked_at, expires_at)) <= :before_ms LIMIT :limit)`,
 );
 
 /** Has the tokens of a person change something or nothing, as that person does. */

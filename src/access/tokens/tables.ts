@@ -20,16 +20,46 @@ export const accessTokens = sqliteTable('access_tokens', {
   last_used_ip: text(),
   created_at: integer().notNull(),
   can_administer: integer({ mode: 'boolean' }).notNull(),
-  created_by_kind: text().$type<'token' | 'person' | 'shell' | 'system'>(),
+  created_by_kind: text().$type<'token' | 'person' | 'shell' | 'system' | 'trust'>(),
   created_by_id: text(),
   created_by_name: text(),
   person_id: integer(),
   read_only: integer({ mode: 'boolean' }).notNull(),
   is_persons_read_only: integer({ mode: 'boolean' }).notNull(),
+  trust_id: integer(),
 });
 export type TokenRow = typeof accessTokens.$inferSelect;
 
 export const accessTokenProjects = sqliteTable('access_token_projects', {
   token_id: integer().notNull(),
+  project_id: integer().notNull(),
+});
+
+export const tokenTrusts = sqliteTable('token_trusts', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  name: text().notNull(),
+  issuer: text().notNull(),
+  subject: text().notNull(),
+  audience: text(),
+  claims: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  capabilities: text({ mode: 'json' }).$type<string[]>().notNull(),
+  environments: text({ mode: 'json' }).$type<string[]>(),
+  read_only: integer({ mode: 'boolean' }).notNull(),
+  is_persons_read_only: integer({ mode: 'boolean' }).notNull(),
+  minutes: integer().notNull(),
+  last_used_at: integer(),
+  last_refused_at: integer(),
+  last_refused_reason: text(),
+  last_refused_subject: text(),
+  created_at: integer().notNull(),
+  created_by_kind: text().$type<'token' | 'person' | 'shell' | 'system'>().notNull(),
+  created_by_id: text(),
+  created_by_name: text().notNull(),
+  person_id: integer(),
+});
+export type TrustRow = typeof tokenTrusts.$inferSelect;
+
+export const tokenTrustProjects = sqliteTable('token_trust_projects', {
+  trust_id: integer().notNull(),
   project_id: integer().notNull(),
 });

@@ -254,5 +254,9 @@ export const namedOfSatchel = {
     'email',
     'name',
   ]),
-  tokens: namedHere<{ id: number; name: string }>('access_tokens', 'id, name', ['name']),
+  tokens: namedHere<{ id: number; name: string }>(
+    '(SELECT * FROM access_tokens WHERE trust_id IS NULL)',
+    'id, name',
+    ['name'],
+  ),
 };

@@ -78,7 +78,7 @@ export function readManifest(
     ).map(({ name }) => name),
     tokens: all<Manifest['tokens'][number]>(
       `SELECT t.* FROM access_token_projects s JOIN access_tokens t ON t.id = s.token_id
-       WHERE s.project_id = ?1 AND t.all_projects = 0 ORDER BY t.id`,
+       WHERE s.project_id = ?1 AND t.all_projects = 0 AND t.trust_id IS NULL ORDER BY t.id`,
     ),
     ai_accounts: all(
       `SELECT a.name FROM ai_account_projects p JOIN ai_accounts a ON a.id = p.ai_account_id

@@ -1,6 +1,6 @@
 /**
  * The audit trail: an append-only table, written in the transaction of each change. Only failed sign-ins
- * share a row, whose count grows.
+ * and refused tokens of issuers share a row, whose count grows.
  */
 import { and, count, desc, eq, gte, isNull, lt, type SQL } from 'drizzle-orm';
 import { toIso } from '../host/clock.ts';

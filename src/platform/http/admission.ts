@@ -213,6 +213,11 @@ function noteCaller({ deps, trace }: Exchange, caller: string, rate: Rate): () =
 
 /* --- Is it well formed ------------------------------------------------------------------------------------------ */
 
+/** Where there is no caller. Its handler takes none: TypeScript can't tie the two together. */
+export function nobody<C>(exchange: Exchange): Accepted<C> {
+  return { ...exchange, caller: null as C, takeRate: () => {}, acceptAgain: () => null as C };
+}
+
 /** Everything from an accepted caller to the handler's result. */
 export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R>,

@@ -42,6 +42,11 @@ export function capabilitiesOf(holder: CapabilityFlags): Capability[] {
   return GRANTABLE.filter((capability) => holder[capability]);
 }
 
+/** Those of a stored list. */
+export function capabilitiesNamed(names: readonly string[]): Capability[] {
+  return GRANTABLE.filter((capability) => names.includes(capability));
+}
+
 export function flagsOf(capabilities: readonly Capability[]): CapabilityFlags {
   return {
     can_manage_database: capabilities.includes('can_manage_database'),

@@ -3,7 +3,7 @@
  * document, and they fail in that other's form, as do unknown paths and methods beside them.
  */
 import type { AppError } from '../../errors.ts';
-import { type Accepted, acceptKey, acceptToken, runHandler } from './admission.ts';
+import { type Accepted, acceptKey, acceptToken, nobody, runHandler } from './admission.ts';
 import {
   type Capability,
   type KeyCaller,
@@ -85,11 +85,6 @@ export function tokenOf(
 /** The token of `Authorization: Bearer TOKEN`; null without one. */
 export function bearerOf(request: Request): string | null {
   return /^\s*bearer\s+(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? null;
-}
-
-/** A handler without a caller takes none: TypeScript can't tie it to the missing `accept`. */
-function nobody<C>(exchange: Exchange): Accepted<C> {
-  return { ...exchange, caller: null as C, takeRate: () => {}, acceptAgain: () => null as C };
 }
 
 /** The dialect whose paths these are; null for our own. */

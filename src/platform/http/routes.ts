@@ -17,6 +17,7 @@ import {
   acceptProjectManager,
   acceptSession,
   acceptVerb,
+  nobody,
   projectManagerOf,
   readRecord,
   runHandler,
@@ -354,8 +355,17 @@ export function signInRoute<Q extends TSchema, B extends TSchema, R>(spec: SpecB
       const { ctx, deps } = exchange;
       requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
       requirePrivateLine(ctx, deps.config);
-      return runHandler(spec, { ...exchange, caller: null, takeRate: () => {}, acceptAgain: () => null });
+      return runHandler(spec, nobody(exchange));
     },
+  };
+}
+
+/** An endpoint of the management plane where whoever has no credential gets one. */
+export function exchangeRoute<B extends TSchema>(spec: SpecBase<null, TSchema, B, unknown>): Route {
+  return {
+    ...declared('management', spec),
+    needs: null,
+    run: async (exchange) => runHandler(spec, nobody(exchange)),
   };
 }
 

@@ -88,7 +88,7 @@ CREATE TRIGGER audit_count_insert AFTER INSERT ON audit_events WHEN NEW.project_
   INSERT INTO row_counts VALUES ('audit', NEW.project_id, NEW.event, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON audit_events
-  WHEN OLD.event <> 'person.sign_in_failed' OR NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.event <> OLD.event
+  WHEN OLD.event NOT IN ('person.sign_in_failed', 'token_trust.refused') OR NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.event <> OLD.event
     OR NEW.actor_kind <> OLD.actor_kind OR NEW.actor_id IS NOT OLD.actor_id OR NEW.actor_name <> OLD.actor_name
     OR NEW.ip IS NOT OLD.ip OR NEW.target IS NOT OLD.target
     OR NEW.project_id IS NOT OLD.project_id OR NEW.project_public_id IS NOT OLD.project_public_id
@@ -250,14 +250,16 @@ CREATE TABLE access_tokens ( -- TokenRow
   last_used_ip TEXT,
   created_at INTEGER NOT NULL,
   can_administer INTEGER NOT NULL DEFAULT 0 CHECK (can_administer IN (0, 1)), -- Goes with all_projects alone.
-  created_by_kind TEXT CHECK (created_by_kind IN ('token', 'person', 'shell', 'system')),
+  created_by_kind TEXT CHECK (created_by_kind IN ('token', 'person', 'shell', 'system', 'trust')),
   created_by_id TEXT,
   created_by_name TEXT,
   person_id INTEGER, -- also where a token of theirs made it; the person may be gone
   read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1)),
-  is_persons_read_only INTEGER NOT NULL DEFAULT 0 CHECK (is_persons_read_only IN (0, 1)) -- as the person is, or was last
+  is_persons_read_only INTEGER NOT NULL DEFAULT 0 CHECK (is_persons_read_only IN (0, 1)), -- as the person is, or was last
+  trust_id INTEGER -- by which it was had; the trust may be gone
 ) STRICT;
 CREATE INDEX access_tokens_by_person ON access_tokens (person_id) WHERE person_id IS NOT NULL;
+CREATE INDEX access_tokens_by_trust ON access_tokens (trust_id) WHERE trust_id IS NOT NULL;
 
 -- A token that is scoped to a deleted project stays scoped: its last row goes, all_projects stays 0.
 CREATE TABLE access_token_projects (
@@ -266,6 +268,38 @@ CREATE TABLE access_token_projects (
   PRIMARY KEY (token_id, project_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX access_token_projects_by_project ON access_token_projects (project_id);
+
+-- Whose OIDC tokens are changed for access tokens of some minutes.
+CREATE TABLE token_trusts ( -- TrustRow
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL, -- a pattern
+  audience TEXT,         -- null: PUBLIC_URL
+  claims TEXT NOT NULL,  -- JSON Record<string, string>; patterns of other claims
+  capabilities TEXT NOT NULL, -- JSON string[]
+  environments TEXT, -- JSON string[]
+  read_only INTEGER NOT NULL CHECK (read_only IN (0, 1)),
+  is_persons_read_only INTEGER NOT NULL DEFAULT 0 CHECK (is_persons_read_only IN (0, 1)), -- as of tokens
+  minutes INTEGER NOT NULL,
+  last_used_at INTEGER,
+  last_refused_at INTEGER,
+  last_refused_reason TEXT,
+  last_refused_subject TEXT, -- only where the signature was right
+  created_at INTEGER NOT NULL,
+  created_by_kind TEXT NOT NULL CHECK (created_by_kind IN ('token', 'person', 'shell', 'system')),
+  created_by_id TEXT,
+  created_by_name TEXT NOT NULL,
+  person_id INTEGER -- as of tokens
+) STRICT;
+CREATE INDEX token_trusts_by_issuer ON token_trusts (issuer);
+
+CREATE TABLE token_trust_projects (
+  trust_id INTEGER NOT NULL REFERENCES token_trusts (id) ON DELETE CASCADE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  PRIMARY KEY (trust_id, project_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX token_trust_projects_by_project ON token_trust_projects (project_id);
 
 -- --- access: people ------------------------------------------------------------------------------------------------
 
