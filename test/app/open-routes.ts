@@ -39,6 +39,7 @@ export const OPEN_ROUTES = [
   'GET /v1/sys/health',
   'GET /view/:token',
   'OPTIONS /api/v1/uploads',
+  'POST /api/public/v1/token/exchange',
   'POST /confirm/:token',
   'POST /console/preview-frame',
   'POST /console/session',

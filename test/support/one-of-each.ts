@@ -104,7 +104,19 @@ export async function makeOneOfEach(
   };
   const mailed = { id: email.id, job_id: email.job_id, 'email-schedules/:id': schedule.id };
   const accounts = { account: account.id, 'database-accounts/:account': database_account.id };
-  const platform = { person: person.id, token: other_token.id, backup: backup.name, job: backup.job_id };
+  const trust = await manage('/token-trusts', {
+    name: 'ci',
+    issuer: 'https://issuer.example.com',
+    subject: 'repo:acme/shop',
+    projects: [owner.slug],
+  });
+  const platform = {
+    trust: trust.id,
+    person: person.id,
+    token: other_token.id,
+    backup: backup.name,
+    job: backup.job_id,
+  };
   const origins = { origin: origin.id, 'global-origins/:origin': global_origin.id };
   const values = {
     ...{ ...named, ...mailed, ...accounts, ...platform, ...origins, database: database.id },

@@ -6,9 +6,8 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { SYSTEM } from '../../platform/http/callers.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
-import type { Destinations } from '../../platform/http/destinations.ts';
+import type { Outside } from '../../platform/http/outside.ts';
 import { type DurableRates, type Rate, RateLimitError } from '../../platform/http/rate-limit.ts';
-import type { Sender } from '../../platform/http/sender.ts';
 import { IssuerKeys, KeysAway } from './issuer-keys.ts';
 import { fits, misfitOf } from './patterns.ts';
 import type { Tokens } from './service.ts';
@@ -41,14 +40,12 @@ class Refusal extends Error {
   }
 }
 
-interface TokenExchangeDeps {
+interface TokenExchangeDeps extends Outside {
   config: { public_url: string };
   database: Database;
   clock: Clock;
   rates: DurableRates;
   tokens: Pick<Tokens, 'issue'>;
-  destinations: Pick<Destinations, 'find'>;
-  sender: Pick<Sender, 'sendToFirst'>;
 }
 
 export class TokenExchange {
@@ -156,7 +153,8 @@ export class TokenExchange {
     const [row] = listAudit(tx, { event: EVENT, target, ...window }, 1, 0);
     const metadata = {
       ...(trust && { name: trust.name }),
-      ...{ network, reason },
+      network,
+      reason,
       ...(subject === null ? {} : { subject }),
       count: Number(row?.metadata.count ?? 0) + 1,
     };

@@ -2,15 +2,13 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { messageOf } from '../../errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
-import { type Destinations, hostOf } from '../../platform/http/destinations.ts';
+import { askOutside, type Outside } from '../../platform/http/outside.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import type { Sender } from '../../platform/http/sender.ts';
 
 const KEPT_MS = 10 * MINUTE_MS;
 /** An unknown key may be a new one, or a stranger's: so often it is looked for. */
 const LOOK_AGAIN_MS = 30 * SECOND_MS;
 const FAILURE_KEPT_MS = 5 * SECOND_MS;
-const FETCH_MS = 10 * SECOND_MS;
 
 /** Why the keys of an issuer can't be had. */
 export class KeysAway extends Error {}
@@ -21,16 +19,10 @@ interface Asked {
   has_failed: boolean;
 }
 
-interface IssuerKeysDeps {
-  clock: Clock;
-  destinations: Pick<Destinations, 'find'>;
-  sender: Pick<Sender, 'sendToFirst'>;
-}
-
 export class IssuerKeys {
   readonly #asked = new Map<string, Asked>();
 
-  constructor(private readonly deps: IssuerKeysDeps) {}
+  constructor(private readonly deps: Outside & { clock: Clock }) {}
 
   /** Finds the key that signed a token of this issuer. It throws KeysAway, and as jose's own. */
   of(issuer: string): JWTVerifyGetKey {
@@ -74,35 +66,19 @@ export class IssuerKeys {
     }
   }
 
-  /** The object that is answered to a GET. Follows no redirect. Throws KeysAway. */
+  /** The object that an address answers with. Throws KeysAway. */
   async #get(address: string): Promise<Record<string, unknown>> {
     if (!URL.canParse(address)) throw new KeysAway('its discovery names no address of keys');
     const url = new URL(address);
-    const destination = await this.deps.destinations.find(url);
-    if ('refusal' in destination) throw new KeysAway(`${url.host} was not asked: ${destination.refusal}`);
-    const is_tls = url.protocol === 'https:';
-    const head = [`GET ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, 'Connection: close'];
-    const answer = await this.deps.sender.sendToFirst(destination.addresses, {
-      port: Number(url.port || (is_tls ? 443 : 80)),
-      certified_name: is_tls ? hostOf(url) : null,
-      message: `${head.join('\r\n')}\r\nAccept: application/json\r\n\r\n`,
-      timeout_ms: FETCH_MS,
-    });
-    if ('failure' in answer) throw new KeysAway(`${url.host} gave no answer: ${answer.failure}`);
+    const answer = await askOutside(this.deps, url, { headers: { Accept: 'application/json' } }).catch(
+      (error: unknown) => {
+        throw new KeysAway(messageOf(error));
+      },
+    );
     if (answer.status !== 200) throw new KeysAway(`${url.host} answered ${answer.status}`);
-    if (answer.said.is_cut)
-      throw new KeysAway(`${url.host} did not end its answer in time, or within 64 KiB`);
-    const said = parsed(answer.said.body);
+    const said: unknown = await answer.json().catch(() => null);
     if (!isPlainObject(said)) throw new KeysAway(`${url.host} answered with what is no JSON object`);
     return said;
-  }
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
   }
 }
 

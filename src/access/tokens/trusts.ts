@@ -81,7 +81,12 @@ export class TokenTrusts {
       requireHolding(giver, powers);
       if (store.findTrustNamed(tx, name)) throw conflict('There is a trust of this name.');
       const row = store.insertTrust(tx, {
-        ...{ name, issuer, subject, audience, claims, minutes },
+        name,
+        issuer,
+        subject,
+        audience,
+        claims,
+        minutes,
         capabilities: [...powers.capabilities],
         environments: input.environments ? [...new Set(input.environments)] : null,
         read_only: powers.read_only,
@@ -94,7 +99,11 @@ export class TokenTrusts {
       });
       replaceScope(tx, { kind: 'trust', id: row.id }, powers.project_ids);
       const metadata = {
-        ...{ name, issuer, subject, claims, minutes },
+        name,
+        issuer,
+        subject,
+        claims,
+        minutes,
         audience: this.#audienceOf(row),
         projects: this.deps.projects
           .scopeOf({ kind: 'trust', id: row.id }, tx)
@@ -129,7 +138,10 @@ export class TokenTrusts {
     const { id, name, issuer, subject, claims, environments, minutes } = row;
     const { can_administer: _, ...flags } = flagsOf(capabilitiesNamed(row.capabilities));
     return {
-      ...{ id, name, issuer, subject },
+      id,
+      name,
+      issuer,
+      subject,
       audience: this.#audienceOf(row),
       claims,
       projects: this.deps.projects.scopeOf({ kind: 'trust', id }),

@@ -106,7 +106,7 @@ test('every route of the planes is documented, with its credential and the shape
       ...{ data: 'api_key', management: 'access_token', console: 'session' },
       ...{ machine: 'access_token', status: '', page: '', foreign: '' },
     };
-    const is_sign_in = route.plane === 'console' && route.needs === null;
+    const is_sign_in = ['console', 'management'].includes(route.plane) && route.needs === null;
     const scheme = is_sign_in ? '' : schemes[route.plane];
     const security = JSON.stringify(member(operation, 'security'));
     expect({ name, security }).toEqual({ name, security: scheme ? expect.stringContaining(scheme) : '[]' });
