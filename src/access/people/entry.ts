@@ -21,7 +21,11 @@ export interface Entry {
 
 export function createPeople(
   on: Omit<PeopleDeps, 'public_url'> &
-    Outside & { config: Config; loadArgon2: (() => Promise<Argon2>) | undefined },
+    Outside & {
+      config: Config;
+      loadArgon2: (() => Promise<Argon2>) | undefined;
+      ownership: { refuseChanges(): void };
+    },
 ): {
   people: People;
   invitations: Invitations;

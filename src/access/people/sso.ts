@@ -53,7 +53,12 @@ export class SingleSignOn {
 
   constructor(
     private readonly deps: PeopleDeps &
-      Outside & { config: Pick<Config, 'oidc' | 'public_url'>; people: People; tries: Tries },
+      Outside & {
+        config: Pick<Config, 'oidc' | 'public_url'>;
+        people: People;
+        tries: Tries;
+        ownership: { refuseChanges(): void };
+      },
   ) {
     const { oidc: settings, public_url } = deps.config;
     const callback_url = `${public_url}/console/oidc/callback`;
@@ -95,6 +100,8 @@ export class SingleSignOn {
     { search, kept }: { search: string; kept: string | null },
     from: From,
   ): Promise<{ secret: string } | Refusal> {
+    // A GET that changes something: nothing else asks whether this server still may.
+    this.deps.ownership.refuseChanges();
     return this.#try(from, async () => {
       const identity = await issuer.identify(search, this.#open(kept));
       return this.#admit(issuer, identity, from);

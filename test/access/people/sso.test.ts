@@ -1,7 +1,8 @@
 /** Single sign-on: the way to an issuer and back, who comes in by it, who does not, and that nobody is locked out. */
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { peopleChecks } from '../../../src/access/people/checks.ts';
+import { AppError } from '../../../src/errors.ts';
 import { actor } from '../../support/helpers.ts';
 import { CLIENT, startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import { type Asking, type Console, MANAGEMENT, PASSWORD, startConsole } from './setup.ts';
@@ -130,6 +131,17 @@ describe('the way', () => {
     // A wrong state never comes as far as the issuer's token endpoint.
     expect(issuer.asked).not.toContain('/token');
     expect(reasons()).toContain('it took more than ten minutes');
+  });
+
+  test('a server that another has taken over lets nobody in any more', async () => {
+    const began = await follow('/console/oidc/start');
+    const { ownership } = on.app.services;
+    const refuse = spyOn(ownership, 'refuseChanges').mockImplementation(() => {
+      throw new AppError('unavailable', 'Another Satchel has taken over.');
+    });
+    const back = await follow(issuer.approve(began.to), { cookie: keptOf(began) });
+    refuse.mockRestore();
+    expect([back.status, sessionOf(back)]).toEqual([503, '']);
   });
 
   test('repeats no word of the query, and an error of the issuer is a failure', async () => {

@@ -1,8 +1,9 @@
 /** One request to a stranger: its certificate, its time, and answers that are none. */
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Answer, AnswerBody, exchange, type Outgoing } from '../../../src/platform/http/exchange.ts';
+import { askOutside, OutsideError } from '../../../src/platform/http/outside.ts';
 import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../../support/smtp-certificates.ts';
 
 const servers: Server[] = [];
@@ -224,4 +225,50 @@ test('by TLS the name is asked for, and the certificate must be of that name and
     /^TLS failed \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\): .*NODE_EXTRA_CA_CERTS$/,
   );
   expect(asked).toHaveLength(1);
+});
+
+describe('a whole answer', () => {
+  const askWhole = async (onRequest: (socket: Socket) => void, timeout_ms = 30_000) => {
+    const port = await saying(onRequest);
+    const outside = {
+      destinations: { find: async () => ({ addresses: ['127.0.0.1'], is_inside: true }) },
+      sender: {
+        sendToFirst: ([address = '']: readonly string[], out: Omit<Outgoing, 'address'>) =>
+          exchange({ ...out, address, timeout_ms: Math.min(out.timeout_ms, timeout_ms) }),
+      },
+    };
+    return askOutside(outside, new URL(`http://127.0.0.1:${port}/a?b`), { headers: { Accept: 'x/y' } });
+  };
+  const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+  const failureOf = async (asked: Promise<unknown>) => {
+    const error: unknown = await asked.catch((thrown: unknown) => thrown);
+    return error instanceof OutsideError ? [error.is_away, error.message] : error;
+  };
+
+  test('is read past the second that others get, and its status is told whatever it is', async () => {
+    const answer = await askWhole(async (socket) => {
+      socket.write(`${HEAD}Content-Length: 4\r\n\r\n`);
+      await Bun.sleep(1_100);
+      socket.write('true');
+    });
+    expect([await answer.json(), answer.headers.get('content-type')]).toEqual([true, 'application/json']);
+    const redirect = await askWhole((socket) => socket.end('HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n'));
+    expect([redirect.status, await redirect.text()]).toEqual([302, '']);
+  });
+
+  test('that does not come, or not to its end, is one that may come later; a larger one is not', async () => {
+    expect(await failureOf(askWhole(() => {}, 50))).toEqual([
+      true,
+      expect.stringContaining('gave no answer'),
+    ]);
+    const trickle = askWhole((socket) => socket.write(`${HEAD}Content-Length: 4\r\n\r\ntr`), 50);
+    expect(await failureOf(trickle)).toEqual([
+      true,
+      expect.stringContaining('did not end its answer in time'),
+    ]);
+    const huge = askWhole((socket) => socket.write(`${HEAD}\r\n${'€'.repeat(100_000)}`));
+    expect(await failureOf(huge)).toEqual([false, expect.stringContaining('more than 262144 bytes')]);
+    const odd = askWhole((socket) => socket.end('HTTP/1.1 700 Oh\r\n\r\nx'));
+    expect(await failureOf(odd)).toEqual([false, expect.stringContaining('answered 700')]);
+  });
 });
