@@ -274,6 +274,21 @@ const lightFirstLines: Rule = (sources) => {
   return complaints;
 };
 
+/** Libraries that take a tenth of a second to load: the file that imports one is itself loaded when it is used. */
+const HEAVY = /^@modelcontextprotocol\//;
+const heavyWhenUsed: Rule = (sources) => {
+  const named = sources.flatMap((file) => importsOf(file).map((each) => ({ ...each, path: file.path })));
+  const heavy = named.filter(
+    ({ path, specifier, type_only, is_lazy }) =>
+      inSrc(path) && HEAVY.test(specifier) && !type_only && !is_lazy,
+  );
+  return named
+    .filter(({ path, target, type_only, is_lazy }) => {
+      return inSrc(path) && !type_only && !is_lazy && heavy.some((each) => each.path === target);
+    })
+    .map(({ path, line, target }) => `${path}:${line} loads ${target} before it is used: import() it there`);
+};
+
 /** Services of one noun may use those of another, but never both each other's, by whatever way round. */
 const nounsInOrder: Rule = (sources) => {
   const uses = new Map<string, Map<string, string>>();
@@ -437,6 +452,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'imports make no circles': noImportCircles,
   'nouns stand on each other in one order': nounsInOrder,
   'a verb loads what it needs': lightFirstLines,
+  'what is heavy is loaded when it is used': heavyWhenUsed,
   'districts stand on each other one way': districtsInOrder,
   'Elysia stays at the edge': elysiaOnlyAtTheEdge,
   'no file is dead': noDeadFiles,
@@ -724,6 +740,14 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/app/serve.ts': "import { e } from './app.ts';",
     },
     expected: ['src/app/command-line.ts:2 '],
+  },
+  'what is heavy is loaded when it is used': {
+    files: {
+      'src/operation/mcp/protocol.ts': "import { Server } from '@modelcontextprotocol/server';",
+      'src/operation/mcp/cli.ts':
+        "import type { A } from './protocol.ts';\nimport { b } from './protocol.ts';\nconst c = () => import('./protocol.ts');",
+    },
+    expected: ['src/operation/mcp/cli.ts:2 '],
   },
   'nothing exports another file whole': {
     files: { 'src/access/keys/service.ts': "\nexport * from './store.ts';" },

@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { newId } from '../../platform/host/ids.ts';
+import type { Logger } from '../../platform/host/logger.ts';
 import { type Actor, GRANTABLE, type ManagementCaller } from '../../platform/http/callers.ts';
 import type { HttpDeps } from '../../platform/http/routes.ts';
 import { refusalFor } from './answers.ts';
@@ -26,9 +27,14 @@ stdin. It works beside a running server and without one, with all rights of this
 From elsewhere the same tools are at POST /mcp of the server, with an access token.`)
     .example('satchel mcp', 'satchel mcp --write')
     .action(
-      cli.plainAction(async ({ config, actor }, options) => {
+      cli.plainAction(async ({ config, actor, note }, options) => {
+        // What goes there is the protocol's alone.
+        cli.leaveStdout();
         const caller = shellAs(actor, options.write === true);
-        const openHere = (): Promise<Opened> => open(config, caller);
+        const openHere = async (): Promise<Opened> => {
+          const opened = await open(config, caller);
+          return { ...opened, deps: { ...opened.deps, logger: tellErrors(opened.deps.logger, note) } };
+        };
         // At once, so that what keeps it from working is told before anybody asks.
         const { tools, close } = await openHere();
         await close();
@@ -61,6 +67,11 @@ async function useOnce(
   } catch (error) {
     return refusalFor(error);
   }
+}
+
+/** What nobody foresaw is told to whoever looks at stderr, as a server tells its log. */
+function tellErrors(logger: Logger, tell: (message: string) => void): Logger {
+  return { ...logger, error: (message, fields) => tell(`satchel: ${message}: ${fields?.error}`) };
 }
 
 function shellAs(actor: Actor, may_write: boolean): ManagementCaller {

@@ -40,8 +40,12 @@ function serverOf({ tools, use }: Toolbox): Server {
 export async function answerHttp(request: Request, parsedBody: unknown, box: Toolbox): Promise<Response> {
   const handler = createMcpHandler(() => serverOf(box), { maxSubscriptions: 0 });
   const response = await handler.fetch(request, { parsedBody });
-  // Older clients get a stream. Whole, it is in no way of a server that stops.
-  return new Response(await response.arrayBuffer(), response);
+  // Older clients get a stream. Whole, it is in no way of a server that stops, and kept by nobody on its way.
+  const type = response.headers.get('content-type');
+  return new Response(await response.arrayBuffer(), {
+    status: response.status,
+    headers: type === null ? {} : { 'Content-Type': type },
+  });
 }
 
 /** Serves stdin and stdout until stdin ends. */

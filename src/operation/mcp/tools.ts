@@ -129,7 +129,7 @@ function turning(at: (line: string) => Route, name: 'pause' | 'resume'): Tool {
     needs: [],
     input: {
       type: 'object',
-      properties: { project: REFERENCE, what: { type: 'string', enum: [...KINDS] }, id: REFERENCE },
+      properties: { project: PROJECT, what: { type: 'string', enum: [...KINDS] }, id: REFERENCE },
       required: ['project', 'what', 'id'],
       additionalProperties: false,
     },
@@ -159,6 +159,7 @@ function withoutHookPaths(data: unknown): unknown {
 /* --- What a tool takes ------------------------------------------------------------------------------------------- */
 
 const REFERENCE = { type: ['string', 'integer'] };
+const PROJECT = { ...REFERENCE, description: 'Its slug, ULID or numeric id.' };
 
 function pathArguments({ path }: Route): { parameter: string; name: string }[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, parameter = '']) => ({
@@ -171,7 +172,9 @@ function pathArguments({ path }: Route): { parameter: string; name: string }[] {
 function inputOf(route: Route): Input {
   const { query, body } = route.docs;
   const names = pathArguments(route).map(({ name }) => name);
-  const properties: Record<string, Json> = Object.fromEntries(names.map((name) => [name, REFERENCE]));
+  const properties: Record<string, Json> = Object.fromEntries(
+    names.map((name) => [name, name === 'project' ? PROJECT : REFERENCE]),
+  );
   for (const schema of [query, body]) {
     for (const [name, each] of Object.entries<TSchema>(schema?.properties ?? {}))
       properties[name] = plain(each);

@@ -132,6 +132,7 @@ describe('who gets in', () => {
       const response = await post(LIST, { headers });
       expect({ headers, status: response.status }).toEqual({ headers, status });
       expect(response.headers.get('access-control-allow-origin')).toBeNull();
+      expect(response.headers.get('cache-control')).toBe('no-store');
     }
   });
 
