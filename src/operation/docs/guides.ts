@@ -3,6 +3,7 @@ import { decodeHTML } from 'entities';
 import alerts from '../../../handbook/alerts.md' with { type: 'text' };
 import backups from '../../../handbook/backups.md' with { type: 'text' };
 import captcha from '../../../handbook/captcha.md' with { type: 'text' };
+import ci from '../../../handbook/ci.md' with { type: 'text' };
 import configuration from '../../../handbook/configuration.md' with { type: 'text' };
 import container from '../../../handbook/container.md' with { type: 'text' };
 import deliverability from '../../../handbook/deliverability.md' with { type: 'text' };
@@ -34,6 +35,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   people,
   mcp,
   vault,
+  ci,
   webhooks,
   alerts,
   backups,
