@@ -36,7 +36,7 @@ export function createCronEntries(services: Services): CronEntry[] {
     {
       name: 'sessions',
       expression: '49 * * * *',
-      run: () => Promise.all([people.sweepLinks(), entry.sessions.sweep()]),
+      run: () => Promise.all([people.sweepLinks(), entry.sessions.sweep(), entry.passkeys.sweep()]),
     },
     atStart('tokens of trusts', '27 * * * *', () => services.tokens.sweep()),
     atStart('contacts of deleted projects', '*/10 * * * *', () => contacts.sweep()),

@@ -43,6 +43,8 @@ export const OPEN_ROUTES = [
   'POST /confirm/:token',
   'POST /console/preview-frame',
   'POST /console/session',
+  'POST /console/session/passkey',
+  'POST /console/session/passkey/options',
   'POST /console/welcome/:token',
   'POST /join/:token',
   'POST /relay-events/:token',

@@ -77,6 +77,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'objects.moved': 'moved stored files',
   'person.created': 'added {name}',
   'person.invited': 'had a link to set a password mailed to {name}',
+  'person.passkey_added': 'added the passkey {name}',
+  'person.passkey_removed': 'removed the passkey {name}',
   'person.password_changed': 'changed their password',
   'person.password_set': 'set their password by a link',
   'person.removed': 'removed {name}',

@@ -11,12 +11,14 @@ import {
 } from '../../platform/host/health-check.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 import type { Entry } from './entry.ts';
+import type { ToldPasskey } from './passkey-store.ts';
+import type { Passkeys } from './passkeys.ts';
 import type { People } from './service.ts';
 import type { SingleSignOn } from './sso.ts';
 
 export function peopleChecks(on: {
   people: People;
-  entry: Pick<Entry, 'sso'>;
+  entry: Pick<Entry, 'sso' | 'passkeys'>;
   config: Config;
 }): HealthCheck[] {
   const { people, entry, config } = on;
@@ -51,6 +53,7 @@ export function peopleChecks(on: {
         return [ok('welcome token', message, 'remove SATCHEL_WELCOME_TOKEN from the settings')];
       },
     },
+    { check: 'passkeys', run: () => findingsOfPasskeys(entry.passkeys) },
     { check: 'failed sign-ins', run: () => describeTroubles(people) },
   ];
 }
@@ -77,6 +80,29 @@ function describeTroubles(people: People): Finding[] {
     ),
   ];
   return findings.length > 0 ? findings : [ok(check, 'Nobody was locked out in the last 24 hours.')];
+}
+
+/** Whose passkeys work at another host only, and of which there may be a copy. */
+function findingsOfPasskeys(passkeys: Passkeys): Finding[] {
+  const check = 'passkeys';
+  const { host, elsewhere, suspected } = passkeys.listTroubles();
+  const lost = Map.groupBy(elsewhere, (one: ToldPasskey) => `${one.email} (${one.host})`);
+  return [
+    ...[...lost.keys()].map((whose) =>
+      warning(
+        check,
+        `Passkeys of ${whose} are lost at ${host}: a passkey works at the host of SATCHEL_PUBLIC_URL that it was made at.`,
+        'have them sign in otherwise, remove those and add new ones',
+      ),
+    ),
+    ...suspected.map(({ email, name }) =>
+      warning(
+        check,
+        `The counter of the passkey ${name} of ${email} did not go forward: there may be a copy of it, and its sign-in was refused.`,
+        `have them remove it and add a new one; if it was not they: satchel person reset ${shellWord(email)}`,
+      ),
+    ),
+  ];
 }
 
 /** Whether the issuer says what it has to, and whether SATCHEL_OIDC_ONLY holds where it is set. */

@@ -53,7 +53,7 @@ export function registerPersonCommands(cli: Cli<Services>): void {
             step: one.totp ? 'on' : 'off',
             sso: one.sso ? 'yes' : 'no',
           },
-          'id email status projects can second_step=step sso last_sign-in=last_sign_in_at name',
+          'id email status projects can second_step=step sso passkeys last_sign-in=last_sign_in_at name',
         ),
       'There is nobody. Add somebody with: satchel person add EMAIL --all-projects',
     );
@@ -243,6 +243,7 @@ function present(person: PersonRecord) {
     active: person.is_active,
     'second step': person.totp ? 'on' : 'off',
     'single sign-on': person.sso ? 'yes' : 'no',
+    passkeys: person.passkeys,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { Outside } from '../../platform/http/outside.ts';
 import { Invitations, Welcome } from './invitations.ts';
 import { OwnAccount } from './own-account.ts';
+import { Passkeys } from './passkeys.ts';
 import { type Argon2, Passwords } from './passwords.ts';
 import { People, type PeopleDeps } from './service.ts';
 import { Sessions } from './sessions.ts';
@@ -16,6 +17,7 @@ export interface Entry {
   sessions: Sessions;
   own_account: OwnAccount;
   sso: SingleSignOn;
+  passkeys: Passkeys;
   passwords: Passwords;
 }
 
@@ -36,12 +38,14 @@ export function createPeople(
   const passwords = new Passwords(on.loadArgon2);
   const deps = { ...on, public_url, people, passwords, tries: new Tries(on) };
   const sso = new SingleSignOn(deps);
+  const own_account = new OwnAccount(deps);
   const entry = {
     welcome: new Welcome(deps),
     sign_in: new SignIn(deps),
     sessions: new Sessions({ ...deps, sso }),
-    own_account: new OwnAccount(deps),
+    own_account,
     sso,
+    passkeys: new Passkeys({ ...deps, own_account, sso }),
     passwords,
   };
   const invitations = new Invitations({ ...on, people, public_url });

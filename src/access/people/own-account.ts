@@ -28,7 +28,7 @@ export class OwnAccount {
     const { people, database } = this.deps;
     const recovery_codes_left = sessions.countRecoveryCodes(database.read, caller.person.id);
     const { session_id } = caller;
-    return { ...people.present(this.#find(caller)), session_id, recovery_codes_left };
+    return { ...people.present(this.find(caller)), session_id, recovery_codes_left };
   }
 
   /** Sets a password, ends the other sessions. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
@@ -38,12 +38,12 @@ export class OwnAccount {
     ip: string | null,
   ): Promise<void> {
     const { database, clock, passwords } = this.deps;
-    const person = await this.#prove(caller, input.current_password, 'current_password');
+    const person = await this.prove(caller, input.current_password, 'current_password');
     await passwords.requireStrong(input.password, person);
     const password_hash = await passwords.hash(input.password);
     const now = clock.now();
     await database.write((tx) => {
-      const current = this.#find(caller, tx);
+      const current = this.find(caller, tx);
       if (current.password_hash !== person.password_hash) throw changedMeanwhile();
       store.updatePerson(tx, person.id, { password_hash, updated_at: now });
       const ended = sessions.deleteSessionsOf(tx, person.id, caller.session_id);
@@ -56,10 +56,10 @@ export class OwnAccount {
    */
   async offerTotp(caller: SessionCaller, password: string): Promise<{ secret: string; uri: string }> {
     const { database, key_ring } = this.deps;
-    const person = await this.#prove(caller, password, 'password');
+    const person = await this.prove(caller, password, 'password');
     const totp = createTotp(person.email);
     await database.write((tx) => {
-      if (this.#find(caller, tx).sealed_totp !== null) throw conflict(IS_ON);
+      if (this.find(caller, tx).sealed_totp !== null) throw conflict(IS_ON);
       store.updatePerson(tx, person.id, { sealed_next_totp: sealTotp(key_ring, tx, person.id, totp.secret) });
     });
     return totp;
@@ -73,7 +73,7 @@ export class OwnAccount {
     const { codes, hashes } = createRecoveryCodes();
     const now = clock.now();
     await database.write((tx) => {
-      const person = this.#find(caller, tx);
+      const person = this.find(caller, tx);
       if (person.sealed_totp !== null) throw conflict(IS_ON);
       const { sealed_next_totp } = person;
       if (sealed_next_totp === null)
@@ -103,13 +103,13 @@ export class OwnAccount {
     ip: string | null,
   ): Promise<void> {
     const { database, clock, key_ring, tries } = this.deps;
-    if (this.#find(caller).sealed_totp === null) throw conflict(IS_OFF);
-    await this.#prove(caller, input.password, 'password');
+    if (this.find(caller).sealed_totp === null) throw conflict(IS_OFF);
+    await this.prove(caller, input.password, 'password');
     const now = clock.now();
     const attempt = tries.begin(limitsOfProof(caller.person.id));
     try {
       const is_right = await database.write((tx) => {
-        const person = this.#find(caller, tx);
+        const person = this.find(caller, tx);
         if (person.sealed_totp === null) throw conflict(IS_OFF);
         if (!takeCode({ tx, key_ring, now_ms: now }, person, input.code)) {
           attempt.fail(tx);
@@ -127,9 +127,9 @@ export class OwnAccount {
   }
 
   /** Checks the password and returns the row. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
-  async #prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
+  async prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
     const { database, passwords, tries } = this.deps;
-    const person = this.#find(caller);
+    const person = this.find(caller);
     const attempt = tries.begin(limitsOfProof(person.id));
     try {
       if (await passwords.verify(person.password_hash, password)) return person;
@@ -141,7 +141,7 @@ export class OwnAccount {
   }
 
   /** Throws AppError `conflict` where the session was ended while the password was being checked. */
-  #find(caller: SessionCaller, read = this.deps.database.read): PersonRow {
+  find(caller: SessionCaller, read = this.deps.database.read): PersonRow {
     const person = store.findPerson(read, caller.person.id);
     if (!person || !sessions.hasSession(read, person.id, caller.session_id)) throw changedMeanwhile();
     return person;

@@ -5,6 +5,7 @@ import { pageQuery } from '../../platform/http/pagination.ts';
 import { consoleRoute, type Route, signInRoute } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import type { Entry } from './entry.ts';
+import { passkeyRoutes } from './passkey-routes.ts';
 import * as schemas from './schemas.ts';
 import { ssoRoutes } from './sso-routes.ts';
 
@@ -20,6 +21,7 @@ export function peopleRoutes({ entry, config }: { entry: Entry; config: Config }
   return [
     ...signInRoutes(entry, config),
     ...ssoRoutes({ ...entry, config }),
+    ...passkeyRoutes(entry.passkeys, { config, max_body_bytes }),
     ...sessionRoutes(entry, config),
     ...accountRoutes(entry),
   ];

@@ -37,6 +37,8 @@ const person = {
   totp: t.Boolean(),
   /** Whether an account of single sign-on is theirs. */
   sso: t.Boolean(),
+  /** How many they may sign in by. */
+  passkeys: t.Integer(),
   last_sign_in_at: nullable(moment()),
   is_active: t.Boolean(),
   created_at: moment(),
@@ -166,6 +168,36 @@ export type SessionRecord = Static<typeof sessionRecord>;
 export const signedIn = named(
   'SignedIn',
   t.Object({ ...person, session_id: t.String(), recovery_codes_left: t.Integer() }),
+);
+
+export const passkeyRecord = named(
+  'Passkey',
+  t.Object({
+    id: t.String(),
+    name: t.String(),
+    /** The only one that it works at. */
+    host: t.String(),
+    /** Whether a copy is kept elsewhere, as password managers do. */
+    backed_up: t.Boolean(),
+    created_at: moment(),
+    last_used_at: nullable(moment()),
+  }),
+);
+export type PasskeyRecord = Static<typeof passkeyRecord>;
+
+export const passkeyOfferBody = t.Object({ password: t.Optional(typedPassword()) });
+/** What the browser answered, as PublicKeyCredential.toJSON gives it. */
+const response = t.Unknown({
+  description: 'What the browser answered, as PublicKeyCredential.toJSON gives it.',
+});
+export const newPasskeyBody = t.Object({ name, response });
+export const passkeySignInBody = t.Object({ response });
+export const passkeyOptions = t.Object(
+  { challenge: t.String() },
+  {
+    additionalProperties: true,
+    description: 'As browsers take it: PublicKeyCredential.parse...OptionsFromJSON.',
+  },
 );
 
 /** What the sign-in page offers. */

@@ -25,6 +25,7 @@ import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { createSecret, hashToken } from '../../platform/secrets/token-format.ts';
 import { listScopeIds, type Projects, replaceScope } from '../projects/service.ts';
 import type { Tokens } from '../tokens/service.ts';
+import { countPasskeys, deletePasskeysOf } from './passkey-store.ts';
 import type {
   NewPersonInput,
   PersonChanges,
@@ -107,6 +108,7 @@ export class People {
       ...(all_projects ? {} : { projects: this.deps.projects.scopeOf({ kind: 'person', id }) }),
       totp: person.sealed_totp !== null,
       sso: person.sso_subject !== null,
+      passkeys: countPasskeys(this.deps.database.read, id),
       last_sign_in_at: toIso(person.last_sign_in_at),
       is_active,
       created_at: toIso(person.created_at),
@@ -277,8 +279,8 @@ export class People {
   }
 
   /**
-   * Makes a new link. The password stops, every session ends, their account of single sign-on and failed sign-ins are
-   * forgotten; with `totp` the second step is off, too. Throws AppError `not_found`, and `forbidden` where the person has more than
+   * Makes a new link. The password stops, every session ends, their account of single sign-on, their passkeys and
+   * failed sign-ins are forgotten; with `totp` the second step is off, too. Throws AppError `not_found`, and `forbidden` where the person has more than
    * who resets them (null: the shell).
    */
   async reset(
@@ -307,7 +309,9 @@ export class People {
       forgiveFailures(tx, this.deps.rates, { id: current.id, networks });
       if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
       const ended = sessions.deleteSessionsOf(tx, current.id, null);
-      const metadata = { email: changed.email, totp, sso: current.sso_subject !== null, sessions: ended };
+      const passkeys = deletePasskeysOf(tx, current.id);
+      const sso = current.sso_subject !== null;
+      const metadata = { email: changed.email, totp, sso, passkeys, sessions: ended };
       audit(tx, actor, 'person.reset', changed, metadata, now);
       return { row: changed, link: this.#makeLink(tx, current.id, now) };
     });

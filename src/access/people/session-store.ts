@@ -1,7 +1,7 @@
 /** The SQL of sessions, of recovery codes, and of the networks that people have signed in from. */
 import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawAll, rawCount, rawHas, rawRun, rawValues } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawCount, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
 import { type PersonRow, people, personRecoveryCodes, personSessions, type SessionRow } from './tables.ts';
 
 const byHash = statement((tx) =>
@@ -24,6 +24,11 @@ export function insertSession(tx: Tx, session: SessionRow): void {
 
 export const hasSession = rawHas<[person_id: number, id: string]>(
   'SELECT 1 FROM person_sessions WHERE person_id = ? AND id = ?',
+);
+
+/** When it began; null where this person has none such. */
+export const sessionBeganAt = rawValue<number, [person_id: number, id: string]>(
+  'SELECT created_at FROM person_sessions WHERE person_id = ? AND id = ?',
 );
 
 /** A person's sessions, newest first. */

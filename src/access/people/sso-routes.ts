@@ -4,9 +4,10 @@ import { AppError } from '../../errors.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
 import { readSsoCookie, requirePrivateLine, sessionCookie, ssoCookie } from '../../platform/http/browser.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import type { Entry } from './entry.ts';
 import type { Issuer } from './issuer.ts';
 import { ways } from './schemas.ts';
-import { type SingleSignOn, SSO_WAIT_MS } from './sso.ts';
+import { SSO_WAIT_MS } from './sso.ts';
 
 const tag = 'Console';
 const START = '/console/oidc/start';
@@ -15,7 +16,11 @@ const START = '/console/oidc/start';
 const LED_HERE = 'here';
 const LED_HERE_MS = 5 * SECOND_MS;
 
-export function ssoRoutes({ sso, config }: { sso: SingleSignOn; config: Config }): Route[] {
+export function ssoRoutes({
+  sso,
+  passkeys,
+  config,
+}: Pick<Entry, 'sso' | 'passkeys'> & { config: Config }): Route[] {
   /** Throws the 404 without an issuer, and the 403 where signing in by password is. */
   const requireIssuer = (ctx: RequestContext): Issuer => {
     if (!sso.issuer) throw new AppError('not_found', 'There is no single sign-on here.');
@@ -30,7 +35,7 @@ export function ssoRoutes({ sso, config }: { sso: SingleSignOn; config: Config }
       tag,
       summary: 'How people can sign in',
       response: ways,
-      handle: () => sso.ways(),
+      handle: () => ({ ...sso.ways(), passkey: passkeys.isOpen() }),
     }),
     openRoute({
       plane: 'page',

@@ -77,10 +77,10 @@ export class SingleSignOn {
     throw forbidden(`Here people sign in by ${this.deps.config.oidc?.label} only.`, { code: 'oidc_only' });
   }
 
-  /** What the sign-in page may offer. */
-  ways(): Ways {
+  /** What the sign-in page may offer, but for passkeys. */
+  ways(): Omit<Ways, 'passkey'> {
     const { oidc } = this.deps.config;
-    return { password: !this.isOnly(), passkey: false, sso: oidc && { label: oidc.label } };
+    return { password: !this.isOnly(), sso: oidc && { label: oidc.label } };
   }
 
   /** Where a browser is to go, and what it has to keep meanwhile; or why not. */

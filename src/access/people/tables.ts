@@ -26,6 +26,7 @@ export const people = sqliteTable('people', {
   read_only: integer({ mode: 'boolean' }).notNull(),
   sso_issuer: text(),
   sso_subject: text(),
+  user_handle: text(),
 });
 export type PersonRow = typeof people.$inferSelect;
 
@@ -56,6 +57,26 @@ export type SessionRow = typeof personSessions.$inferSelect;
 export const personRecoveryCodes = sqliteTable('person_recovery_codes', {
   person_id: integer().notNull(),
   code_hash: text().notNull(),
+});
+
+export const personPasskeys = sqliteTable('person_passkeys', {
+  id: text().primaryKey(),
+  credential_id: text().notNull(),
+  person_id: integer().notNull(),
+  name: text().notNull(),
+  host: text().notNull(),
+  public_key: text().notNull(),
+  counter: integer().notNull(),
+  backed_up: integer({ mode: 'boolean' }).notNull(),
+  created_at: integer().notNull(),
+  last_used_at: integer(),
+  suspected_at: integer(),
+});
+export type PasskeyRow = typeof personPasskeys.$inferSelect;
+
+export const usedChallenges = sqliteTable('used_challenges', {
+  challenge: text().primaryKey(),
+  ends_at: integer().notNull(),
 });
 
 export const personNetworks = sqliteTable('person_networks', {

@@ -90,7 +90,8 @@ export const STAYING: Readonly<Record<string, readonly string[]>> = {
   'triggers count what arrives': words('row_counts contact_counts contact_facets'),
   'over within a day': words('rate_windows'),
   "the operator's":
-    words(`global_origins token_trusts token_trust_projects people person_links person_sessions person_recovery_codes person_networks sending_domains
+    words(`global_origins token_trusts token_trust_projects people person_links person_sessions person_recovery_codes person_networks person_passkeys used_challenges
+    sending_domains
     alerts mailboxes mailbox_usage mailbox_paces inboxes relay_events domain_reports domain_sources domain_tls ai_accounts database_accounts database_projects`),
   'unfinished; their parts stay, and whoever sends them begins again': words('uploads'),
   'what happened here is told from here': words('webhook_events webhook_deliveries webhook_tries'),

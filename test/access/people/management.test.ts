@@ -77,6 +77,7 @@ test('a person is added with a link, read, listed, changed and removed', async (
   expect(record).toEqual({
     ...{ id: expect.any(Number), email, name: 'Pat', totp: false, is_active: true, last_sign_in_at: null },
     sso: false,
+    passkeys: 0,
     ...Object.fromEntries(CAPABILITIES.map((each) => [each, each === 'can_read_vault'])),
     ...{
       can_administer: false,

@@ -85,5 +85,5 @@ export function cookieOf(answer: Answer): string {
 /** Everything that is stored of people, to show that a refusal changed nothing. */
 export const PEOPLE_TABLES = [
   ...['people', 'person_projects', 'person_links', 'person_sessions', 'person_recovery_codes'],
-  ...['person_networks', 'audit_events'],
+  ...['person_networks', 'person_passkeys', 'audit_events'],
 ];

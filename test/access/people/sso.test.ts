@@ -172,12 +172,12 @@ describe('the way', () => {
     }
     expect((await without.ask('GET', '/console/ways')).body).toEqual({
       password: true,
-      passkey: false,
+      passkey: true,
       sso: null,
     });
     expect((await on.ask('GET', '/console/ways', { headers: { 'X-Satchel-Console': null } })).body).toEqual({
       password: true,
-      passkey: false,
+      passkey: true,
       sso: { label: 'Single sign-on' },
     });
   });
@@ -448,6 +448,10 @@ describe('only so', () => {
         cookie,
         body: { current_password: 'x', password: PASSWORD },
       }),
+      ...[
+        await at.ask('GET', '/console/passkeys', { cookie }),
+        await at.ask('POST', '/console/session/passkey/options'),
+      ],
       await at.ask('POST', '/console/totp', { cookie, body: { password: PASSWORD } }),
       await at.ask('PUT', '/console/totp', { cookie, body: { code: '123456' } }),
       await at.ask('DELETE', '/console/totp', { cookie, body: { password: PASSWORD, code: '123456' } }),

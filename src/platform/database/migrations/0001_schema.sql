@@ -329,6 +329,7 @@ CREATE TABLE people ( -- PersonRow
   read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1)),
   sso_issuer TEXT, -- whose account they sign in with, without a slash at its end
   sso_subject TEXT, -- what that issuer calls them
+  user_handle TEXT UNIQUE, -- what their passkeys call them: random, base64url, theirs for good; null before the first
   UNIQUE (sso_issuer, sso_subject)
 ) STRICT;
 
@@ -363,6 +364,27 @@ CREATE TABLE person_recovery_codes (
   person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
   code_hash TEXT NOT NULL, -- SHA-256, hex
   PRIMARY KEY (person_id, code_hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE person_passkeys ( -- PasskeyRow
+  id TEXT PRIMARY KEY,
+  credential_id TEXT NOT NULL UNIQUE, -- base64url
+  person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  host TEXT NOT NULL, -- the only one that it works at
+  public_key TEXT NOT NULL, -- COSE, base64url
+  counter INTEGER NOT NULL, -- of uses, as its authenticator said last; 0 where it counts none
+  backed_up INTEGER NOT NULL CHECK (backed_up IN (0, 1)),
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  suspected_at INTEGER -- when its counter last did not go forward: there may be a copy
+) STRICT;
+CREATE INDEX person_passkeys_by_person ON person_passkeys (person_id, id);
+
+-- Challenges of passkeys that were used, until they end.
+CREATE TABLE used_challenges (
+  challenge TEXT PRIMARY KEY,
+  ends_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Networks that a person has signed in from: strangers' failures do not count against them.
