@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { fits } from '../../../src/access/tokens/patterns.ts';
+import { readManifest } from '../../../src/operation/transfers/manifest-store.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { actor, type TestApp } from '../../support/helpers.ts';
 import {
@@ -271,6 +272,31 @@ describe('anything else', () => {
     app.clock.advance(5_000);
     expect((await exchange(await sign())).status).toBe(201);
   });
+});
+
+test('its bearer reads the environment variables of its project; a file of the project holds neither token nor trust', async () => {
+  await app.services.tokens.create(actor, {
+    name: 'kept',
+    all_projects: false,
+    projects: ['mine'],
+    capabilities: [],
+  });
+  const maker = await stage.makeToken({
+    capabilities: ['can_administer', 'can_reveal_vault', 'can_read_vault'],
+  });
+  const given = { name: 'ci', issuer: issuer.url, subject: SUBJECT, projects: ['mine'] };
+  await stage.call('POST', '/token-trusts', maker, {
+    ...given,
+    can_read_vault: true,
+    can_reveal_vault: true,
+  });
+  const { access_token } = dataOf(await exchange(await sign()));
+  const read = await app.call('GET', '/v1/secret/data/mine', {
+    headers: { 'X-Vault-Token': String(access_token) },
+  });
+  expect(read.status).toBe(200);
+  const { tokens } = readManifest(app.services.database.read.$client, stage.mine.id, []);
+  expect(tokens.map(({ name }) => name)).toEqual(['test token', 'kept']);
 });
 
 test('keys are kept for ten minutes, and asked for anew when an unknown one signs, each 30 s', async () => {
