@@ -349,7 +349,12 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /database-projects/:database/reveal',
   ],
   'management: can_read_vault': [
-    ...['GET /projects/:project/environments', 'GET /projects/:project/vault', 'GET /vault/projects'],
+    ...[
+      'GET /projects/:project/environments',
+      'GET /projects/:project/environments/:environment',
+      'GET /projects/:project/vault',
+      'GET /vault/projects',
+    ],
     ...['GET /projects/:project/vault/:service', 'GET /projects/:project/vault/:service/versions'],
   ],
   'management: can_administer can_reveal_vault': ['POST /projects/:project/export'],
@@ -755,7 +760,7 @@ describe('the management plane', () => {
       /projects/:project/email-lists/:list /projects/:project/email-marketing/settings
       /projects/:project/email-schedules/:id /projects/:project/email-segments/:segment
       /projects/:project/email-sequences/:sequence /projects/:project/email-templates/:slug
-      /projects/:project/objects/:public_id /projects/:project/webhooks/:webhook
+      /projects/:project/environments/:environment /projects/:project/objects/:public_id /projects/:project/webhooks/:webhook
       /sending-domains/:name`.split(/\s+/),
     );
     expect(snapshot()).toEqual(before);

@@ -62,7 +62,7 @@ test('it has what is sent, the headers as they went out, and the answer; without
   });
   const { headers } = opened.last_try as { headers: Record<string, string> };
   expect(Object.keys(headers)).toEqual([
-    ...['Host', 'User-Agent', 'Content-Type', 'Content-Length', 'Connection'],
+    ...['Host', 'User-Agent', 'Content-Length', 'Connection', 'Content-Type'],
     ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   ]);
   expect(headers).toMatchObject({ 'User-Agent': `Satchel/${VERSION}`, 'webhook-id': one.id });

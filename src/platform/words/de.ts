@@ -98,7 +98,7 @@ export const de: Words = {
     none: 'Bisher wurde nichts verschickt.',
     newer: 'Neuere',
     older: 'Ältere',
-    feed: 'Feed (Atom)',
+    feed: 'Atom-Feed',
   },
   mail: {
     view: 'Im Browser lesen',

@@ -64,6 +64,12 @@ export function environmentRoutes(vault: Vault, projects: Projects): Route[] {
         load: projectOf,
         handle: ({ caller, resource }) => environments.list(resource, caller),
       },
+      read: {
+        needs: ['can_read_vault'],
+        summary: 'One environment of a vault',
+        handle: ({ caller, resource }) =>
+          environments.list(resource, caller).find(({ name }) => name === resource.environment),
+      },
       create: {
         summary: 'Add an environment to a vault',
         description:

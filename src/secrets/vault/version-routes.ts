@@ -15,13 +15,12 @@ const ofField = {
 };
 
 export function versionRoutes(versions: VaultVersions, findService: FindService): Route[] {
-  const load: FindService = (input) => {
+  const idOf = ({ params }: RequestContext): string => params.version ?? '';
+  const findVersion: FindService = (input) => {
     const found = findService(input);
-    const { version } = input.ctx.params;
-    if (version !== undefined) versions.require(found.at, found.service, version);
+    versions.require(found.at, found.service, idOf(input.ctx));
     return found;
   };
-  const idOf = ({ params }: RequestContext): string => params.version ?? '';
   return [
     managementRoute({
       method: 'GET',
@@ -34,7 +33,7 @@ export function versionRoutes(versions: VaultVersions, findService: FindService)
         'replaced or removed. Storing what is stored is no change.',
       query: t.Object({ ...ofField, ...pageQuery }),
       response: t.Array(vaultVersion),
-      load,
+      load: findService,
       handle: ({ query, resource: { at, service } }) =>
         versions.list(at, { service, field: query.field }, query),
     }),
@@ -48,7 +47,7 @@ export function versionRoutes(versions: VaultVersions, findService: FindService)
       description: 'Recorded before it answers.',
       query: t.Object(inEnvironment),
       response: revealedVersion,
-      load,
+      load: findVersion,
       handle: ({ ctx, caller, resource: { at, service } }) =>
         versions.reveal(actorOf(caller, ctx.ip), at, service, idOf(ctx)),
     }),
@@ -61,7 +60,7 @@ export function versionRoutes(versions: VaultVersions, findService: FindService)
       description: 'Answers as PUT. A name of `env` that is secret now, or was then, is secret afterwards.',
       query: t.Object(inEnvironment),
       response: serviceMetadata,
-      load,
+      load: findVersion,
       async handle({ ctx, caller, resource: { at, service } }) {
         const restored = await versions.restore(actorOf(caller, ctx.ip), at, service, idOf(ctx));
         return serviceShownTo(caller, restored);
@@ -76,7 +75,7 @@ export function versionRoutes(versions: VaultVersions, findService: FindService)
       description: 'Older backups still have it.',
       query: t.Object(ofField),
       response: purgedVersions,
-      load,
+      load: findService,
       handle: ({ ctx, caller, query, resource: { at, service } }) =>
         versions.purge(actorOf(caller, ctx.ip), at, { service, field: query.field }),
     }),

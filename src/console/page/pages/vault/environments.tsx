@@ -112,7 +112,7 @@ function Acts({ project, of, onChange }: { project: string; of: VaultEnvironment
   const path = { project, environment: name };
   const change = async (): Promise<void> => {
     const body = { inherits: !inherits };
-    await call('PATCH /projects/{project}/environments/{environment}', { path, body });
+    await call('PATCH /projects/{project}/environments/{environment}', { path, body, if_match: null });
     onChange();
   };
   const remove = async (): Promise<void> => {
