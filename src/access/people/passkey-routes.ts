@@ -22,7 +22,7 @@ export function passkeyRoutes(
       ...open,
       summary: 'What a browser needs to sign in by a passkey',
       description: 'Names nobody. The challenge lives five minutes and is good once.',
-      response: schemas.passkeyOptions,
+      response: schemas.passkeyRequest,
       handle: () => passkeys.ask(),
     }),
     signInRoute({
@@ -52,7 +52,7 @@ export function passkeyRoutes(
         'Wants the password, unless the session began within ten minutes: else 403 `confirm_first`. 409 from 20 passkeys on.',
       body: schemas.passkeyOfferBody,
       example: { password: 'correct horse battery staple' },
-      response: schemas.passkeyOptions,
+      response: schemas.passkeyCreation,
       handle: ({ caller, body }) => passkeys.offer(caller, body.password),
     }),
     consoleRoute({

@@ -192,13 +192,29 @@ const response = t.Unknown({
 });
 export const newPasskeyBody = t.Object({ name, response });
 export const passkeySignInBody = t.Object({ response });
-export const passkeyOptions = t.Object(
-  { challenge: t.String() },
-  {
-    additionalProperties: true,
-    description: 'As browsers take it: PublicKeyCredential.parse...OptionsFromJSON.',
-  },
-);
+const credential = t.Object({ id: t.String(), type: t.Literal('public-key') });
+/** As browsers take it, by PublicKeyCredential.parseCreationOptionsFromJSON. */
+export const passkeyCreation = t.Object({
+  challenge: t.String(),
+  rp: t.Object({ id: t.String(), name: t.String() }),
+  user: t.Object({ id: t.String(), name: t.String(), displayName: t.String() }),
+  pubKeyCredParams: t.Array(t.Object({ alg: t.Integer(), type: t.Literal('public-key') })),
+  timeout: t.Integer(),
+  attestation: t.Literal('none'),
+  excludeCredentials: t.Array(credential),
+  authenticatorSelection: t.Object({
+    residentKey: t.Literal('required'),
+    requireResidentKey: t.Boolean(),
+    userVerification: t.Literal('required'),
+  }),
+});
+/** As browsers take it, by PublicKeyCredential.parseRequestOptionsFromJSON. */
+export const passkeyRequest = t.Object({
+  challenge: t.String(),
+  rpId: t.String(),
+  timeout: t.Integer(),
+  userVerification: t.Literal('required'),
+});
 
 /** What the sign-in page offers. */
 export const ways = named(

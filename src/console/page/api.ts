@@ -209,7 +209,7 @@ export async function callRaw<E extends Endpoint>(
     return await send(endpoint, input as Sent);
   } catch (error) {
     // Of the session itself, a refusal says no more than itself: somebody signs in, or is asked who they are.
-    if (!(error instanceof SatchelError) || endpoint.endsWith(' /console/session')) throw error;
+    if (!(error instanceof SatchelError) || / \/console\/session(\/passkey)?$/.test(endpoint)) throw error;
     if (error.status === 429 && error.retryAfter === SOON_S && tries > 1) {
       await new Promise((resolve) => setTimeout(resolve, SOON_S * 1000));
       return callRaw(endpoint, input, tries - 1);

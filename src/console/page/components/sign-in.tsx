@@ -5,9 +5,13 @@ import { ApiError, call } from '../api.ts';
 import { BASE } from '../router.ts';
 import { person, resumeSession } from '../session.ts';
 import { useLoad } from '../use-load.ts';
+import { canOffer, endOffer, signInByPasskey } from '../webauthn.ts';
+import { ActionButton } from './action-button.tsx';
 import { type Entered, Form } from './form.tsx';
 import { PageHeader } from './page.tsx';
+import { tellError } from './refusal.ts';
 import { TextField } from './text-field.tsx';
+import { toast } from './toast.tsx';
 
 interface Credentials {
   email: string;
@@ -28,6 +32,7 @@ export function SignIn(props: {
 }) {
   const { data: ways } = useLoad('GET /console/ways', {});
   const [first_step, setFirstStep] = useState<Credentials | null>(null);
+  const passkey = usePasskeys(ways?.passkey === true, props.onDone);
   const signIn = async (credentials: Credentials, code?: string): Promise<void> => {
     await call('POST /console/session', { body: { ...credentials, ...(code && { code }) } });
     await props.onDone();
@@ -71,7 +76,7 @@ export function SignIn(props: {
             name="email"
             label="Email"
             type="email"
-            autocomplete="username"
+            autocomplete="username webauthn"
             value={props.email}
             is_focused={!props.email}
           />
@@ -84,6 +89,11 @@ export function SignIn(props: {
             hint="Forgotten? Whoever runs this server makes a new link with: satchel person reset"
           />
         </Form>
+      )}
+      {ways?.passkey && 'PublicKeyCredential' in window && (
+        <ActionButton is_for_readers act={passkey}>
+          Sign in with a passkey
+        </ActionButton>
       )}
       {ways?.sso && (
         <a
@@ -99,6 +109,39 @@ export function SignIn(props: {
       )}
     </Gate>
   );
+}
+
+/** Less than a challenge lives: the offer of the address field is made anew. */
+const OFFER_MS = 4 * 60_000;
+
+/** Has the address field offer passkeys, and returns what asks for one. */
+function usePasskeys(is_open: boolean, onDone: () => Promise<void>): () => Promise<void> {
+  const [is_asking, setAsking] = useState(false);
+  const done = useRef(onDone);
+  done.current = onDone;
+  useEffect(() => {
+    if (!is_open || is_asking || !('PublicKeyCredential' in window)) return;
+    let is_wanted = true;
+    const offer = async (): Promise<void> => {
+      if ((await canOffer()) && (await signInByPasskey(true, () => is_wanted))) await done.current();
+    };
+    const tell = (error: unknown): void => toast(tellError(error), 'bad');
+    void offer().catch(tell);
+    const timer = setInterval(() => void offer().catch(tell), OFFER_MS);
+    return () => {
+      is_wanted = false;
+      clearInterval(timer);
+    };
+  }, [is_open, is_asking]);
+  useEffect(() => endOffer, []);
+  return async () => {
+    setAsking(true);
+    try {
+      if (await signInByPasskey(false)) await onDone();
+    } finally {
+      setAsking(false);
+    }
+  };
 }
 
 /** A page for people who are not signed in: one card in the middle. */

@@ -15,6 +15,7 @@ export function TextField(
     placeholder?: string;
     autocomplete?:
       | 'username'
+      | 'username webauthn'
       | 'current-password'
       | 'new-password'
       | 'one-time-code'

@@ -9,6 +9,7 @@ import { toast } from '../../components/toast.tsx';
 import { person } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
 import { GOOD_PASSWORD } from '../gate/welcome.tsx';
+import { PasskeysPanel } from './passkeys-panel.tsx';
 import { SecondStepPanel } from './second-step-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
 
@@ -38,6 +39,7 @@ export default function AccountPage() {
           />
         </Panel>
         <SessionsPanel />
+        {ways?.passkey && <PasskeysPanel />}
         {ways?.password !== false && (
           <>
             <PasswordPanel />

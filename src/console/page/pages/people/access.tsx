@@ -36,6 +36,7 @@ export function Access(props: AccessProps) {
               'Single sign-on',
               <Status key="sso" of={of.sso ? 'on' : 'off'} tone={of.sso ? 'good' : 'neutral'} />,
             ],
+            ['Passkeys', of.passkeys],
             ['Added', <Time key="added" at={of.created_at} />],
           ]}
         />
@@ -69,6 +70,7 @@ function Reset({ of, onChange }: AccessProps) {
             <div class="stack">
               <p>
                 Their password stops, they are signed out everywhere, and an older link is void.
+                {of.passkeys > 0 && ' Their passkeys are removed.'}
                 {of.sso &&
                   ' Their account of single sign-on is forgotten: the next one with their address is theirs.'}
               </p>
