@@ -18,6 +18,12 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['project change side --name Aside', 'project.updated'],
   ['token create --name ci --all-projects', 'token.created', 'TOKEN'],
   ['token revoke TOKEN --yes', 'token.revoked'],
+  [
+    'token trust add --name ci --issuer https://issuer.example --subject repo:acme/shop:x --project side',
+    'token_trust.added',
+    'TRUST',
+  ],
+  ['token trust remove TRUST --yes', 'token_trust.removed'],
   ['person add bob@example.com --all-projects', 'person.created'],
   ['person change bob@example.com --name Bob', 'person.updated'],
   ['person reset bob@example.com', 'person.reset'],
@@ -139,7 +145,7 @@ const PUBLISHED = ['domain add', 'domain dkim rotate'];
 
 /** Those that change no row, or are about a data directory as a whole: a restore and its release tell what they hold. */
 const OTHERS = `
-  audit list, token list, person list, project list, project show, project activity, project verify-links, key list, key why, key smtp, key origin list, origin list,
+  audit list, token list, token trust list, person list, project list, project show, project activity, project verify-links, key list, key why, key smtp, key origin list, origin list,
   object list, object show, object get, vault services, vault show, vault history, vault diff, environment list, domain list, domain verify, domain reports, mailbox list, mailbox show, mailbox test,
   email why, email captured, email list, template list, template show, template pull, schedule list, schedule show, job list, job show,
   marketing show, list list, list show, segment list, segment show, contact list, contact show, contact why, import show, suppression list,
@@ -151,7 +157,7 @@ const OTHERS = `
   .map((verb) => verb.trim());
 
 /** The first id that a verb prints, not the number in a name or secret. */
-const ID = /\b[0-9A-HJKMNP-TV-Z]{26}\b|(?<=Key |Token |[oO]rigin )\d+/;
+const ID = /\b[0-9A-HJKMNP-TV-Z]{26}\b|(?<=Key |Token |Trust |[oO]rigin )\d+/;
 
 test('every verb changes something and is walked here, or is listed among the others', async () => {
   const walked = CHANGES.map(([command]) => command);

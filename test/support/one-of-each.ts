@@ -70,7 +70,7 @@ export async function makeOneOfEach(
   await manage(`${project}/vault/captcha`, { values: { site_key: 'site-1' } }, 'PUT');
   const config_file = { filename: 'sa.json', content_base64: 'e30=' };
   await manage(`${project}/vault/firebase`, { values: { service_account: config_file } }, 'PUT');
-  const { name: environment } = await manage(`${project}/environments`, { name: 'staging' });
+  const { name: environment } = await manage(`${project}/environments`, { name: 'staging', inherits: true });
   const [version] = app.services.vault_versions.list(
     owner,
     { service: requireVaultService('captcha') },

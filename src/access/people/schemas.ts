@@ -194,20 +194,23 @@ export const newPasskeyBody = t.Object({ name, response });
 export const passkeySignInBody = t.Object({ response });
 const credential = t.Object({ id: t.String(), type: t.Literal('public-key') });
 /** As browsers take it, by PublicKeyCredential.parseCreationOptionsFromJSON. */
-export const passkeyCreation = t.Object({
-  challenge: t.String(),
-  rp: t.Object({ id: t.String(), name: t.String() }),
-  user: t.Object({ id: t.String(), name: t.String(), displayName: t.String() }),
-  pubKeyCredParams: t.Array(t.Object({ alg: t.Integer(), type: t.Literal('public-key') })),
-  timeout: t.Integer(),
-  attestation: t.Literal('none'),
-  excludeCredentials: t.Array(credential),
-  authenticatorSelection: t.Object({
-    residentKey: t.Literal('required'),
-    requireResidentKey: t.Boolean(),
-    userVerification: t.Literal('required'),
+export const passkeyCreation = named(
+  'PasskeyOptions',
+  t.Object({
+    challenge: t.String(),
+    rp: t.Object({ id: t.String(), name: t.String() }),
+    user: t.Object({ id: t.String(), name: t.String(), displayName: t.String() }),
+    pubKeyCredParams: t.Array(t.Object({ alg: t.Integer(), type: t.Literal('public-key') })),
+    timeout: t.Integer(),
+    attestation: t.Literal('none'),
+    excludeCredentials: t.Array(credential),
+    authenticatorSelection: t.Object({
+      residentKey: t.Literal('required'),
+      requireResidentKey: t.Boolean(),
+      userVerification: t.Literal('required'),
+    }),
   }),
-});
+);
 /** As browsers take it, by PublicKeyCredential.parseRequestOptionsFromJSON. */
 export const passkeyRequest = t.Object({
   challenge: t.String(),

@@ -79,6 +79,7 @@ export function tokenTrustRoutes({
       status: 201,
       max_body_bytes: MAX_EXCHANGE_BYTES,
       body: tokenExchange,
+      example: { token: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvOmFjbWUvc2hvcDpyZWYifQ.c2lnbmF0dXJl' },
       response: exchangedToken,
       handle: ({ ctx, body }) => token_exchange.exchange(body, ctx.ip),
     }),

@@ -67,6 +67,8 @@ describe('what they may ask', () => {
       'POST /projects/:project/vault/:service/reveal',
       'POST /projects/:project/vault/:service/versions/:version/reveal',
       'POST /projects/:project/vault/reveal',
+      // Whoever asks it needs no credential.
+      'POST /token/exchange',
     ]);
   });
 

@@ -183,6 +183,8 @@ const NOT_DONE: Record<string, number> = {
   'POST /project-files': 422,
   'POST /project-files/:project_file/check': 409,
   'POST /project-files/:project_file/import': 409,
+  // No issuer signed this one.
+  'POST /token/exchange': 401,
   // It came by the API, not by SMTP.
   'GET /projects/:project/emails/:id/message': 404,
   // The mailbox of the examples captures, and hears of nothing.

@@ -99,7 +99,7 @@ test('every route of the planes is documented, with its credential and the shape
       statuses: expect.arrayContaining([
         String(route.status),
         ...(route.needs === null ? [] : ['401', '422']),
-        ...(route.plane === 'console' && route.method === 'POST' ? ['413'] : []),
+        ...(route.plane === 'console' && route.method === 'POST' && route.docs.body ? ['413'] : []),
       ]),
     });
     const schemes = {
