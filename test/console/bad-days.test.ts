@@ -37,7 +37,7 @@ const posts = (page: Page): string[] => {
 const signInOn = async (page: Page, { email, password }: Credentials): Promise<void> => {
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 };
 
 describe.skipIf(executable === null)('a session that ended', () => {

@@ -66,7 +66,7 @@ async function accept(link: string, url: string, body: object): Promise<void> {
 async function enter(page: Page, { email, password }: Credentials): Promise<void> {
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 async function curl(...args: string[]): Promise<string> {
@@ -126,7 +126,7 @@ describe.skipIf(executable === null)('from an empty directory', () => {
     await page.getByRole('heading', { name: 'Sign in to Satchel' }).waitFor();
     await enter(page, credentials);
     await page.getByLabel('Code').fill(code);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByLabel(/Account of/).waitFor();
     await page.goto(`${server.url}/console/account`);
     await page.getByText('9 recovery codes left').waitFor();

@@ -71,10 +71,10 @@ describe.skipIf(executable === null)('signing in', () => {
     const { page } = await openPage(on, context, '/projects?status=inactive');
     await page.getByLabel('Email').fill(on.credentials.email);
     await page.getByLabel('Password').fill('not the password');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('alert').getByText('The address or the password is not right.').waitFor();
     await page.getByLabel('Password').fill(on.credentials.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
     expect(new URL(page.url()).search).toBe('?status=inactive');
   });
@@ -85,7 +85,7 @@ describe.skipIf(executable === null)('signing in', () => {
       const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
       await page.getByLabel('Email').fill(on.credentials.email);
       await page.getByLabel('Password').fill(on.credentials.password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
       expect(page.url()).toBe(`${on.app.url}/console`);
       await context.close();
@@ -117,12 +117,12 @@ describe.skipIf(executable === null)('signing in', () => {
     const { page: other } = await openPage(on, await openBrowser(on), '/sign-in');
     await other.getByLabel('Email').fill(credentials.email);
     await other.getByLabel('Password').fill(credentials.password);
-    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('button', { name: 'Sign in', exact: true }).click();
     await other.locator('[name=code]:focus').fill('000000');
-    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('button', { name: 'Sign in', exact: true }).click();
     await other.getByRole('alert').first().waitFor();
     await other.getByLabel('Code').fill(codes[0] ?? '');
-    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('button', { name: 'Sign in', exact: true }).click();
     await other.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   });
 
