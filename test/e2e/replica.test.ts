@@ -229,7 +229,7 @@ test('a replica that its store has not taken for long is behind, and what is no 
       true,
     ]);
     expect(await findingIn(on)).toMatchObject({
-      status: 'warning',
+      status: 'problem',
       message: expect.stringMatching(/^Litestream has replicated nothing since \S+Z, for 36\d\d s\.$/),
     });
     told = { databases: [{ path: '/elsewhere.db', last_sync_at: 'now' }] };
