@@ -9,6 +9,7 @@ import {
   type Capability,
   GRANTABLE,
   type ManagementCaller,
+  mayAccessProject,
 } from '../../platform/http/callers.ts';
 import {
   capabilitiesIn,
@@ -76,9 +77,10 @@ export class People {
     return store.listPeople(this.deps.database.read, WHOLE_LIST).map((row) => this.present(row));
   }
 
-  /** Whether this is the address of somebody who may sign in. */
-  hasActive(email: string): boolean {
-    return store.findPersonByEmail(this.deps.database.read, email)?.is_active === true;
+  /** Whether this is the address of somebody who may sign in, and sees this project. */
+  hasActive(email: string, project_id: number): boolean {
+    const person = store.findPersonByEmail(this.deps.database.read, email);
+    return person?.is_active === true && mayAccessProject(this.callerOf(person), project_id);
   }
 
   /** The person with this address or numeric id. Throws AppError `not_found`. */

@@ -47,10 +47,11 @@ export class Archive {
 
   /** Null for a page that there is none of; the first is there in any case. */
   issues({ list, url }: ListArchive, page = 1) {
-    const rows = store.listArchived(this.deps.database.read, list.id, PER_PAGE, (page - 1) * PER_PAGE);
+    // One more tells whether there are older ones: a count would read all of them for each stranger.
+    const rows = store.listArchived(this.deps.database.read, list.id, PER_PAGE + 1, (page - 1) * PER_PAGE);
     if (rows.length === 0 && page > 1) return null;
-    const issues = rows.map((row) => ({ ...row, url: issueUrl(url, row.id) }));
-    return { issues, page, has_more: page * PER_PAGE < (rows[0]?.total ?? 0) };
+    const issues = rows.slice(0, PER_PAGE).map((row) => ({ ...row, url: issueUrl(url, row.id) }));
+    return { issues, page, has_more: rows.length > PER_PAGE };
   }
 
   /** The HTML of a broadcast for anybody; null for one that is not in it. Throws what `MailPages` does. */

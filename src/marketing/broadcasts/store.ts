@@ -23,12 +23,12 @@ export const deleteBroadcast = rawRun<[id: number]>('DELETE FROM broadcasts WHER
 
 const IN_ARCHIVE = "list_id = ? AND status = 'sent' AND in_archive = 1 AND title IS NOT NULL";
 
-/** Those of a list that anybody may read, newest first, each with how many there are. */
+/** Those of a list that anybody may read, newest first. */
 export const listArchived = rawAll<
-  { id: string; title: string; summary: string | null; sent_at: number; total: number },
+  { id: string; title: string; summary: string | null; sent_at: number },
   [list_id: number, limit: number, offset: number]
 >(
-  `SELECT public_id AS id, title, summary, started_at AS sent_at, count(*) OVER () AS total
+  `SELECT public_id AS id, title, summary, started_at AS sent_at
    FROM broadcasts INDEXED BY broadcasts_archived WHERE ${IN_ARCHIVE} ORDER BY started_at DESC, broadcasts.id DESC LIMIT +? OFFSET +?`,
 );
 

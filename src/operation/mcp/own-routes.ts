@@ -37,7 +37,7 @@ interface Draft {
 
 /** What tools ask beside endpoints. */
 export interface OwnServices {
-  people: { hasActive(email: string): boolean };
+  people: { hasActive(email: string, project_id: number): boolean };
   privacy: { explain(project: Project, address: string): Promise<string[]> };
   templates: { get(project_id: number, slug: string): Written & { variables: Declared } };
   previews: { sendTest(project: Project, draft: Draft, note: Note): Promise<object> };
@@ -78,8 +78,8 @@ function testMailRoute({ people, templates, previews }: OwnServices): Route {
     }),
     handle({ caller, body: { template, variables = {}, to } }) {
       // Any other address would let whoever talks an assistant into it carry things away.
-      if (!people.hasActive(to)) {
-        throw invalid({ to: ['must be the address of somebody who may sign in to this Satchel'] });
+      if (!people.hasActive(to, caller.project.id)) {
+        throw invalid({ to: ['must be the address of somebody who may sign in here and sees this project'] });
       }
       return previews.sendTest(
         caller.project,

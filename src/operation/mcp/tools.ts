@@ -92,7 +92,7 @@ export function createTools(routes: readonly Route[]): Tool[] {
     tool(
       'send_test_mail',
       `POST ${P}/mcp/test-mail`,
-      'Send a template, marked as a test, to the address of somebody who may sign in here.',
+      'Send a template, marked as a test, to the address of somebody who may sign in here and sees the project.',
     ),
     tool(
       'retry_email',

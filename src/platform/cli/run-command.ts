@@ -6,7 +6,7 @@ import { asCaller } from '../host/ownership.ts';
 import { writeTo } from './output.ts';
 
 /** Left out of the program's environment: they open Satchel itself. */
-const OWN_SECRETS: readonly string[] = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE'];
+const OWN_SECRETS: readonly string[] = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE', 'SATCHEL_WELCOME_TOKEN'];
 
 /** Signals that are sent to us but meant for the program. */
 const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;

@@ -364,10 +364,14 @@ describe('what is answered', () => {
 });
 
 describe('what is changed', () => {
-  test('a test mail goes to an active person alone', async () => {
+  test('a test mail goes to an active person who sees the project alone', async () => {
     const client = await connect(admin, { write: true });
+    await makeProject(app, 'apart');
+    const apart = { email: 'apart@example.com', projects: ['apart'] };
+    expect((await app.call('POST', '/api/public/v1/people', { token: admin, body: apart })).status).toBe(201);
     const send = (to: string) => use(client, 'send_test_mail', { project: 'owner', template: 'hello', to });
-    expect((await send('thief@example.org')).text).toContain('must be the address of somebody');
+    for (const to of ['thief@example.org', 'apart@example.com'])
+      expect((await send(to)).text).toContain('must be the address of somebody');
     expect((await send('one@example.com')).refused).toBe(false);
     await app.call('PATCH', '/api/public/v1/people/one@example.com', {
       token: admin,

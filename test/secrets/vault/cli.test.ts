@@ -218,11 +218,17 @@ describe('run', () => {
   });
 
   test('never hands on what opens the vault', async () => {
-    const own = { SATCHEL_PASSPHRASE: 'correct horse', SATCHEL_DATA_DIR: makeDataDir() };
+    const token = 'a-token-that-makes-the-first-person-'.repeat(2);
+    const own = {
+      SATCHEL_PASSPHRASE: 'correct horse',
+      SATCHEL_WELCOME_TOKEN: token,
+      SATCHEL_DATA_DIR: makeDataDir(),
+    };
     await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop'], { env: own });
     const run = await vaultRun(['--', 'sh', '-c', 'env'], own);
     expect(run.exit).toBe(0);
     expect(run.stdout).not.toContain('correct horse');
+    expect(run.stdout).not.toContain(token);
     expect(run.stdout).toContain('SATCHEL_DATA_DIR=');
   });
 
