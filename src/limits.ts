@@ -229,5 +229,8 @@ export const REFUSAL_WINDOW_MAILS = 100;
 /** Decision: a webhook that fails for so long is switched off; switched on, it drops what waited longer. */
 export const WEBHOOK_PATIENCE_MS = 3 * 86_400_000;
 
+/* --- Vault ------------------------------------------------------------------------------------------------------ */
+/** Decision: environments of a vault beside production. */
+export const MAX_ENVIRONMENTS = 10;
 /** Decision: so many days before a secret ends, doctor and Home remind of it. */
 export const SECRET_REMINDER_DAYS = 14;

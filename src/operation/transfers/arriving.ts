@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../../errors.ts';
+import { MAX_ENVIRONMENTS } from '../../limits.ts';
 import { CONTENTS_MAX_BYTES } from '../../platform/files/store.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { HELD } from '../../platform/jobs/store.ts';
@@ -31,6 +32,8 @@ interface ArrivalFacts {
   placeStored(row: Row): Value;
 }
 
+/** The environment that every vault has, with a row or without. */
+const PRODUCTION = 'production';
 /** Statuses of mails that are yet to go out. */
 const WAITING: readonly Value[] = ['scheduled', 'queued', 'sending'];
 /** Types of jobs that belong to a project; others are the operator's, and none of a project's file. */
@@ -48,6 +51,8 @@ const OF_PAUSED: readonly Value[] = ['sequence.step', 'broadcast.send'];
 export class Arrival {
   readonly facts: ArrivalFacts;
   readonly standings: Standing[] = [];
+  /** Of its vault. */
+  readonly environments = new Set([PRODUCTION]);
 
   constructor(facts: ArrivalFacts) {
     this.facts = facts;
@@ -89,8 +94,20 @@ const RULES: Partial<Record<string, Rule>> = {
     return number ? { ...row, caller: `${kind}:${number}` } : null;
   },
   audit_events: (row, arrival) => ({ ...withActor(row, arrival), target: targetOf(row.target, arrival) }),
+  vault_environments: (row, { environments }) => {
+    environments.add(String(row.name));
+    // Production is not counted.
+    if (environments.size > MAX_ENVIRONMENTS + 1)
+      throw new AppError(
+        'invalid',
+        `The vault of the file has more than ${MAX_ENVIRONMENTS} environments beside ${PRODUCTION}.`,
+      );
+    return row.name === PRODUCTION ? { ...row, inherits: 0 } : row;
+  },
+  vault_services: ofEnvironment,
+  vault_values: ofEnvironment,
+  vault_versions: (row, arrival) => withActor(ofEnvironment(row, arrival), arrival),
   vault_reveals: withActor,
-  vault_versions: withActor,
   // It is told of what happens from here on.
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => {
@@ -131,6 +148,15 @@ function isHeld({ pause_reason }: Row): boolean {
 function asDraft(table: Standing['table'], row: Row, { standings }: Arrival): Row {
   standings.push({ table, id: Number(row.id), status: String(row.status) });
   return { ...row, status: 'draft' };
+}
+
+/** What names none would be in no list, and go with none. */
+function ofEnvironment(row: Row, { environments }: Arrival): Row {
+  if (environments.has(String(row.environment))) return row;
+  throw new AppError(
+    'invalid',
+    `A row of the vault is refused: its environment ${row.environment} is none of the file.`,
+  );
 }
 
 function withActor(row: Row, arrival: Arrival): Row {

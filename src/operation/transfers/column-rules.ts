@@ -7,6 +7,7 @@ import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { refusalOfTarget } from '../../platform/http/hosts.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
+import { ENVIRONMENT, NO_ENVIRONMENT } from '../../platform/http/validation.ts';
 import { hasControls } from '../../platform/mail/address.ts';
 import { words } from './inventory-tables.ts';
 import type { Column, Row, Value } from './rows-store.ts';
@@ -37,9 +38,14 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     {
       is: 'a list of texts',
       names: words(`
-      accounts allowed_mailboxes bcc cc enroll_tags environments exit_events platforms sending_domains sha1_fingerprints sha256_fingerprints taken
+      accounts allowed_mailboxes bcc cc enroll_tags exit_events platforms sending_domains sha1_fingerprints sha256_fingerprints taken
       tech_stack token_hosts types`),
       fits: isListOf((entry) => typeof entry === 'string'),
+    },
+    {
+      is: 'a list of names of environments',
+      names: words('environments'),
+      fits: isListOf((entry) => typeof entry === 'string' && ENVIRONMENT.test(entry)),
     },
     { is: 'the plan of an A/B', names: words('ab'), fits: isPlan },
     { is: 'a list of objects', names: words('attachments recipients refused steps'), fits: isObjects },
@@ -75,6 +81,10 @@ const FREE_COLUMNS: readonly string[] = words(
 /** Where pages of ours lead. */
 const TARGETS: readonly string[] = words('signed_up_url confirmed_url');
 
+/** Names of services and fields of a vault: they stand in files that shells read, and in what doctor says to run. */
+const OF_VAULT = /^vault_\w+\.(?:service|field)$/;
+const NAME_OF_VAULT = /^[A-Za-z_]\w{0,127}$/;
+
 /** More than the longest of what is one line: an URL, an address with its name, a sealed key. */
 const MAX_LINE_CHARS = 8_192;
 
@@ -99,6 +109,12 @@ const RULES = {
   BLOB: (value) => (value instanceof Uint8Array ? null : 'must be bytes'),
   id: text(MAX_LINE_CHARS, (value) => (isUlid(value) ? null : 'must be an id')),
   free: text(MAX_RENDERED_CHARS, () => null),
+  environment: text(MAX_LINE_CHARS, (value) => (ENVIRONMENT.test(value) ? null : NO_ENVIRONMENT)),
+  of_vault: text(MAX_LINE_CHARS, (value) =>
+    NAME_OF_VAULT.test(value)
+      ? null
+      : 'must be a name such as API_KEY: a letter or _, then letters, digits and _',
+  ),
   target: text(MAX_LINE_CHARS, refusalOfTarget),
   line: text(MAX_LINE_CHARS, (value) =>
     hasControls(value) ? 'must have no line breaks or other control characters' : null,
@@ -110,12 +126,15 @@ function ruleOf(table: string, { name, type }: Column): Rule {
   if (type === 'INTEGER' || type === 'REAL' || type === 'BLOB') return RULES[type];
   if (IDS.includes(name)) return RULES.id;
   if (TARGETS.includes(name)) return RULES.target;
+  const column = `${table}.${name}`;
+  if (name === 'environment' || column === 'vault_environments.name') return RULES.environment;
+  if (OF_VAULT.test(column)) return RULES.of_vault;
   const json = JSON_TEXTS.find(({ names }) => names.includes(name));
   if (json)
     return text(MAX_RENDERED_CHARS, (value) =>
       json.fits(parsed(value)) ? null : `must be JSON, ${json.is}`,
     );
-  return FREE_TEXTS.includes(name) || FREE_COLUMNS.includes(`${table}.${name}`) ? RULES.free : RULES.line;
+  return FREE_TEXTS.includes(name) || FREE_COLUMNS.includes(column) ? RULES.free : RULES.line;
 }
 
 function parsed(text: string): unknown {

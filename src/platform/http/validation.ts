@@ -184,14 +184,7 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
   }
   if (format === 'ulid')
     return isUlid(input) ? input.toUpperCase() : fail(walk, path, 'must be a ULID (26 characters)');
-  if (format === 'environment')
-    return /^[a-z][a-z0-9-]{0,31}$/.test(input)
-      ? input
-      : fail(
-          walk,
-          path,
-          'must be a name such as staging: a letter, then letters, digits and hyphens, 32 at most, in lower case',
-        );
+  if (format === 'environment') return ENVIRONMENT.test(input) ? input : fail(walk, path, NO_ENVIRONMENT);
   if (format === 'uri') {
     const url = URL.canParse(input) ? new URL(input) : null;
     return url && /^https?:$/.test(url.protocol)
@@ -200,6 +193,11 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
   }
   return input;
 }
+
+/** The name of an environment of vaults, and what is said of what is none. */
+export const ENVIRONMENT = /^[a-z][a-z0-9-]{0,31}$/;
+export const NO_ENVIRONMENT =
+  'must be a name such as staging: a letter, then letters, digits and hyphens, 32 at most, in lower case';
 
 const DATE_TIME =
   /^\d{4}-\d{2}-\d{2}(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)\s?(Z|z|[+-]\d{2}:?\d{2})?)?$/;

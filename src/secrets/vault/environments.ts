@@ -3,6 +3,7 @@
  * reads production's where it lacks a field.
  */
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts';
+import { MAX_ENVIRONMENTS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, explainMissing, type Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -11,9 +12,6 @@ import type { EnvironmentRecord, RemovedService } from './schemas.ts';
 import * as store from './store.ts';
 import { ofOwner, PRODUCTION, type VaultOwner } from './stored-fields.ts';
 import type { VaultValueRow } from './tables.ts';
-
-/** Decision: beside production. */
-const MAX_ENVIRONMENTS = 10;
 
 /** Whether a caller knows of an environment; one who is bound to some knows no others. */
 export function knowsEnvironment(caller: ManagementCaller | null, name: string): boolean {

@@ -15,7 +15,7 @@ import type { Manifest } from '../../../src/operation/transfers/manifest-store.t
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { blobName } from '../../../src/platform/files/archive.ts';
 import { deriveMasterKey } from '../../../src/platform/secrets/master-key-source.ts';
-import { makeProject, startTestApp } from '../../support/helpers.ts';
+import { actor, makeProject, startTestApp } from '../../support/helpers.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { exported, imported, PASSPHRASE, startFilled } from './setup.ts';
 
@@ -177,6 +177,10 @@ describe('a forged file', () => {
     ['email_templates', 'variables', '[null]', 'or a list of objects'],
     ['contacts', 'email', { base64: 'AA==' }, 'must be a text'],
     ['captured_messages', 'raw', 'text', 'must be bytes'],
+    ['vault_environments', 'name', '../production', 'must be a name such as staging'],
+    ['vault_values', 'environment', 'Staging', 'must be a name such as staging'],
+    ['vault_values', 'field', 'A;id', 'must be a name such as API_KEY'],
+    ['vault_versions', 'service', '$(id)', 'must be a name such as API_KEY'],
   ])('with %s whose %s is %p is refused by name, and leaves nothing', async (table, field, value, why) => {
     const path = await forged(rowsOf(table, () => ({ [field]: value })));
     const refusal = await messageOf(imported(app, path));
@@ -194,6 +198,35 @@ describe('a forged file', () => {
       manifestWith(({ tokens }) => ({ tokens: tokens.map((one) => ({ ...one, token_hash: 5 })) })),
     );
     expect(await messageOf(imported(app, hash))).toContain('its token_hash must be a text');
+    const bound = await forged(
+      manifestWith(({ tokens }) => ({ tokens: tokens.map((one) => ({ ...one, environments: '["a b"]' })) })),
+    );
+    expect(await messageOf(imported(app, bound))).toContain('a list of names of environments');
+  });
+
+  test('brings no more environments than a vault may have, and nothing of one that it has not', async () => {
+    const many: Change = (name, text) => {
+      const line = text.split('\n').find((one) => one.includes('"staging"')) ?? '';
+      if (!name.startsWith('rows/') || !text.includes('"table":"vault_environments"')) return text;
+      return text + Array.from({ length: 10 }, (_, at) => `${line.replace('staging', `e-${at}`)}\n`).join('');
+    };
+    expect(await messageOf(imported(app, await forged(many)))).toContain('more than 10 environments');
+    for (const table of ['vault_services', 'vault_values', 'vault_versions']) {
+      const lost = await forged(rowsOf(table, () => ({ environment: 'nowhere' })));
+      expect(await messageOf(imported(app, lost))).toContain('its environment nowhere is none of the file');
+    }
+  });
+
+  test('has production inherit nothing', async () => {
+    const path = await forged(rowsOf('vault_environments', () => ({ inherits: 1 })));
+    const { id } = await imported(app, path);
+    const project = app.services.projects.require(String(id));
+    const shown = app.services.vault.environments.list(project, null);
+    expect(shown.map(({ name, inherits }) => [name, inherits])).toEqual([
+      ['production', false],
+      ['staging', true],
+    ]);
+    await app.services.projects.remove(actor, project.public_id);
   });
 
   test('uses up no numbers of a table', async () => {
