@@ -90,7 +90,7 @@ export function putAbout(
   }
 }
 
-/** How the shell stores a value anew. What a project's file brought may have names that no shell takes for words. */
+/** How the shell stores a value anew. A database that was tampered with may have names that no shell takes for words. */
 export function setCommand(
   slug: string,
   { environment, service, field }: Pick<VaultValueRow, 'environment' | 'service' | 'field'>,

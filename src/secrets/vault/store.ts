@@ -81,9 +81,14 @@ export const findValue = rawGet<VaultValueRow, [at: Place]>(
   vaultValues,
 );
 
+const namesOf = rawAll<Pick<VaultValueRow, 'field' | 'is_plain'>, [Of & { service: string }]>(
+  `SELECT field, is_plain FROM vault_values ${FROM_ENVIRONMENT} AND service = :service`,
+  vaultValues,
+);
+
 /** The names that are stored of a service, each with whether it is plain. */
 export function listNames(read: Tx, of: Of, service: string): Map<string, boolean> {
-  return new Map(listValues(read, of, service).map(({ field, is_plain }) => [field, is_plain]));
+  return new Map(namesOf(read, { ...of, service }).map(({ field, is_plain }) => [field, is_plain]));
 }
 
 /** Every project's value of one field in production. */

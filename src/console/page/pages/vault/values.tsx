@@ -4,6 +4,7 @@ import { call, callRaw } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.tsx';
+import { saveFile } from '../../components/button-link.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';
 import { Panel } from '../../components/page.tsx';
@@ -165,7 +166,7 @@ function StoredFile({ path, query, line }: Pick<ServicePartProps, 'path' | 'quer
       path: { project: path.project, file: `${path.service}.${line.field}` },
       query,
     });
-    save(await response.blob(), filenameIn(response) ?? line.field);
+    saveFile(await response.blob(), filenameIn(response) ?? line.field);
   };
   return (
     <div class="row">
@@ -177,15 +178,6 @@ function StoredFile({ path, query, line }: Pick<ServicePartProps, 'path' | 'quer
       )}
     </div>
   );
-}
-
-/** Hands a file to the browser; its address names nothing and ends at once. */
-function save(blob: Blob, filename: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = filename;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 function filenameIn(response: Response): string | null {
