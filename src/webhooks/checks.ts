@@ -1,7 +1,7 @@
 /** Doctor's checks of webhooks: those that switched themselves off, and secrets that do not decrypt. */
 import type { Projects } from '../access/projects/service.ts';
 import { toIso } from '../platform/host/clock.ts';
-import { act, type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';
+import { act, aside, type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';
 import { hostOf } from '../platform/http/destinations.ts';
 import type { WebhookRow, Webhooks } from './service.ts';
 
@@ -30,9 +30,8 @@ export function webhookChecks({
           const why = disabled_reason ? WHY[disabled_reason] : '';
           const message = `${nameOf(webhook)} was switched off at ${toIso(updated_at)}: ${why}. Nothing is told to it.`;
           const remedy = `satchel webhook change ${argsOf(webhook)} --on, or satchel webhook remove ${argsOf(webhook)} --yes`;
-          return warning(CHECK, message, remedy, [
-            act('enable_webhook', webhook.public_id, projectOf(webhook)),
-          ]);
+          const enable = act('enable_webhook', webhook.public_id, projectOf(webhook));
+          return aside(webhook.public_id, warning(CHECK, message, remedy, [enable]));
         }),
     },
     sealedCheck(() =>

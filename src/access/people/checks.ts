@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
 import {
+  aside,
   type Finding,
   type HealthCheck,
   ok,
@@ -63,19 +64,25 @@ function describeTroubles(people: People): Finding[] {
   const { locked_out, guessed } = people.listSignInTroubles();
   const findings = [
     ...locked_out.map(({ email, count, networks }) =>
-      warning(
-        check,
-        `${email} was locked out by ${count} failed sign-ins in the last 24 hours, from ${networks.slice(0, 5).join(', ')}` +
-          `${networks.length > 5 ? ` and ${networks.length - 5} more` : ''}.`,
-        `satchel audit list --event person.sign_in_failed; satchel person reset ${shellWord(email)} lifts it`,
+      aside(
+        email,
+        warning(
+          check,
+          `${email} was locked out by ${count} failed sign-ins in the last 24 hours, from ${networks.slice(0, 5).join(', ')}` +
+            `${networks.length > 5 ? ` and ${networks.length - 5} more` : ''}.`,
+          `satchel audit list --event person.sign_in_failed; satchel person reset ${shellWord(email)} lifts it`,
+        ),
       ),
     ),
     ...guessed.map(({ email, wrong_codes }) =>
-      warning(
-        check,
-        `Somebody who knows the password of ${email} gave ${wrong_codes} wrong codes since the last right one. Were it not they, ` +
-          'the password is no secret any more.',
-        `ask them; if it was not they: satchel person reset ${shellWord(email)}`,
+      aside(
+        `codes of ${email}`,
+        warning(
+          check,
+          `Somebody who knows the password of ${email} gave ${wrong_codes} wrong codes since the last right one. Were it not they, ` +
+            'the password is no secret any more.',
+          `ask them; if it was not they: satchel person reset ${shellWord(email)}`,
+        ),
       ),
     ),
   ];
@@ -89,17 +96,23 @@ function findingsOfPasskeys(passkeys: Passkeys): Finding[] {
   const lost = Map.groupBy(elsewhere, (one: ToldPasskey) => `${one.email} (${one.host})`);
   return [
     ...[...lost.keys()].map((whose) =>
-      warning(
-        check,
-        `Passkeys of ${whose} are lost at ${host}: a passkey works at the host of SATCHEL_PUBLIC_URL that it was made at.`,
-        'have them sign in otherwise, remove those and add new ones',
+      aside(
+        whose,
+        warning(
+          check,
+          `Passkeys of ${whose} are lost at ${host}: a passkey works at the host of SATCHEL_PUBLIC_URL that it was made at.`,
+          'have them sign in otherwise, remove those and add new ones',
+        ),
       ),
     ),
-    ...suspected.map(({ email, name }) =>
-      warning(
-        check,
-        `The counter of the passkey ${name} of ${email} did not go forward: there may be a copy of it, and its sign-in was refused.`,
-        `have them remove it and add a new one; if it was not they: satchel person reset ${shellWord(email)}`,
+    ...suspected.map(({ id, email, name }) =>
+      aside(
+        id,
+        warning(
+          check,
+          `The counter of the passkey ${name} of ${email} did not go forward: there may be a copy of it, and its sign-in was refused.`,
+          `have them remove it and add a new one; if it was not they: satchel person reset ${shellWord(email)}`,
+        ),
       ),
     ),
   ];
@@ -127,5 +140,6 @@ async function findingsOfSso(sso: SingleSignOn, { oidc }: Config): Promise<Findi
   if (!oidc.only || is_only) return [found];
   const message =
     'SATCHEL_OIDC_ONLY does not hold yet: nobody who may administer has signed in by single sign-on, so passwords still count.';
-  return [found, warning(check, message, 'have somebody who may administer sign in by it once')];
+  const remedy = 'have somebody who may administer sign in by it once';
+  return [found, aside('only', warning(check, message, remedy))];
 }

@@ -40,17 +40,17 @@ export const deletePasskeysOf = rawRun<[person_id: number]>(
   'DELETE FROM person_passkeys WHERE person_id = ?',
 );
 
-export type ToldPasskey = Pick<PasskeyRow, 'name' | 'host'> & { email: string };
+export type ToldPasskey = Pick<PasskeyRow, 'id' | 'name' | 'host'> & { email: string };
 
 /** Passkeys of another host than this one. */
 export const listPasskeysElsewhere = rawAll<ToldPasskey, [host: string]>(
-  `SELECT k.name, host, email FROM person_passkeys k JOIN people p ON p.id = person_id WHERE host <> ?
+  `SELECT k.id, k.name, host, email FROM person_passkeys k JOIN people p ON p.id = person_id WHERE host <> ?
    ORDER BY email, k.id`,
 );
 
 /** Passkeys that there may be a copy of. */
 export const listSuspectedPasskeys = rawAll<ToldPasskey>(
-  `SELECT k.name, host, email FROM person_passkeys k JOIN people p ON p.id = person_id WHERE suspected_at IS NOT NULL
+  `SELECT k.id, k.name, host, email FROM person_passkeys k JOIN people p ON p.id = person_id WHERE suspected_at IS NOT NULL
    ORDER BY email, k.id`,
 );
 

@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
+import { aside, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { Destinations, hostOf } from '../../platform/http/destinations.ts';
 import { isLoopback, isUntrusted, TRUST_REMEDY } from '../../platform/http/hosts.ts';
@@ -232,13 +232,16 @@ export function projectChecks({ link_domains }: { link_domains: LinkDomains }): 
         link_domains
           .list()
           .map(({ slug, link_domain, link_domain_status, link_domain_problem }) =>
-            link_domain_problem === null && link_domain_status === 'active'
-              ? ok(check, `${link_domain} leads here.`)
-              : warning(
-                  check,
-                  `${link_domain} of the project ${slug} is ${link_domain_status}: ${link_domain_problem ?? 'nobody has asked yet'}.`,
-                  `satchel project verify-links ${slug}`,
-                ),
+            aside(
+              slug,
+              link_domain_problem === null && link_domain_status === 'active'
+                ? ok(check, `${link_domain} leads here.`)
+                : warning(
+                    check,
+                    `${link_domain} of the project ${slug} is ${link_domain_status}: ${link_domain_problem ?? 'nobody has asked yet'}.`,
+                    `satchel project verify-links ${slug}`,
+                  ),
+            ),
           ),
     },
   ];

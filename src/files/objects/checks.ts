@@ -68,7 +68,7 @@ async function checkStore(on: StoreChecksDeps): Promise<Finding[]> {
   if (await on.ownership.explainForeign().catch(() => null)) return [];
   const refused = await object_store.rehearse();
   const findings = [
-    ...refused.map((each) => describeRefusal(object_store, each)),
+    ...refused.map((each) => aside(each.what, describeRefusal(object_store, each))),
     ...checkClocks(object_store),
     ...describeMissing(listMissing(database.read, FINDING_EXAMPLES + 1)),
     ...(refused.length === 0 ? await listTraces(on, object_store) : []),
@@ -94,10 +94,7 @@ function describeRefusal(store: S3Store, { what, reason }: { what: string; reaso
     return warning(CHECK, message, 'allow the key to list the bucket (s3:ListBucket)');
   }
   const message = `${store.place} fails at ${what}: ${reason}.`;
-  return aside(
-    what,
-    problem(CHECK, message, 'look at the store, SATCHEL_OBJECT_STORE and what its key may do'),
-  );
+  return problem(CHECK, message, 'look at the store, SATCHEL_OBJECT_STORE and what its key may do');
 }
 
 function checkClocks({ ahead_ms }: S3Store): Finding[] {
@@ -145,16 +142,22 @@ async function compare(database: Database, store: S3Store): Promise<Finding[]> {
     ids.length === 0
       ? []
       : [
-          problem(
-            CHECK,
-            `Objects ${what}: ${ids.length} (${ids.slice(0, FINDING_EXAMPLES).join(', ')}${ids.length > FINDING_EXAMPLES ? ', ...' : ''}).`,
-            'bring the keys back from a copy of the bucket, or delete the objects',
+          aside(
+            what,
+            problem(
+              CHECK,
+              `Objects ${what}: ${ids.length} (${ids.slice(0, FINDING_EXAMPLES).join(', ')}${ids.length > FINDING_EXAMPLES ? ', ...' : ''}).`,
+              'bring the keys back from a copy of the bucket, or delete the objects',
+            ),
           ),
         ];
   return [
     ...told(missing, 'without bytes in the store'),
     ...told(resized, 'whose bytes in the store have another size'),
-    ok(CHECK, `Keys of no object: ${unnamed}. They are uploads under way, or go an hour or a day later.`),
+    aside(
+      'no object',
+      ok(CHECK, `Keys of no object: ${unnamed}. They are uploads under way, or go an hour or a day later.`),
+    ),
   ];
 }
 
@@ -173,5 +176,5 @@ async function listTraces({ database, clock }: StoreChecksDeps, store: S3Store):
   }
   if (count === 0) return [];
   const message = `Keys of the store that no object names ${hold.words}: ${count} (${found.join(', ')}${count > found.length ? ', ...' : ''}). They are kept until ${toIso(hold.until_ms)}.`;
-  return [warning(CHECK, message, `copy what is needed out of ${store.place} by then`)];
+  return [aside('traces', warning(CHECK, message, `copy what is needed out of ${store.place} by then`))];
 }

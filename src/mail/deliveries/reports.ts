@@ -7,7 +7,7 @@ import { conflict, invalid, notFound } from '../../errors.ts';
 import { DOCTOR_FAILURES_MS, REFUSALS_TO_PAUSE, SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
-import { type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { aside, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
 import { keepFirstAttempt, recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
@@ -112,7 +112,7 @@ export function deliveryChecks({
           // A single one may be of one recipient's server.
           const tell = n < REFUSALS_TO_PAUSE ? warning : problem;
           const message = `relay refuses us: ${n} of the mails from ${mailbox} came back so in the last 24 hours, the last one at ${toIso(last_at)}: ${words}`;
-          return tell(CHECK, message, `satchel email why ${email_id}`);
+          return aside(mailbox, tell(CHECK, message, `satchel email why ${email_id}`));
         });
       },
     },

@@ -7,6 +7,7 @@ import { DOCTOR_FAILURES_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import {
   act,
+  aside,
   type CheckedDirectory,
   type HealthCheck,
   ok,
@@ -26,8 +27,8 @@ export function emailChecks({ sqlite, now_ms }: Pick<CheckedDirectory, 'sqlite' 
     const count = jobs.length;
     const unknown = ended.length - count;
     const lost = `${unknown} of the last 24 hours may have been sent: a relay had all of each and never answered. Look at one with: satchel email why ID`;
-    const doubts =
-      unknown === 0 ? [] : [warning(check, lost, 'satchel email retry ID, though it may arrive twice')];
+    const doubt = warning(check, lost, 'satchel email retry ID, though it may arrive twice');
+    const doubts = unknown === 0 ? [] : [aside('unknown', doubt)];
     if (count === 0) return doubts;
     // Those that were sent while their client waited.
     const left_out = countSingleTries(sqlite, jobs);

@@ -6,6 +6,7 @@
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import {
   about,
+  aside,
   type Finding,
   type HealthCheck,
   ok,
@@ -68,7 +69,7 @@ function checkSkipped({ id, address }: MailboxRecord, inboxes: Inboxes, now_ms: 
   const uids = row.last_skipped.map(({ uid }) => uid).join(', ');
   const many = counted(row.skipped, 'message', 'messages');
   const message = `${many} in ${row.folder} of the inbox of ${address} could not be fetched or read, the last at ${toIso(last.at)}, and what came after was read on. By UID: ${uids}. A bounce that was saved from there as a file is told by hand.`;
-  return [warning('inboxes', message, 'satchel email bounce --report FILE')];
+  return [aside('skipped', warning('inboxes', message, 'satchel email bounce --report FILE'))];
 }
 
 /** Reports of lately of which nothing could be read: what a receiver says of a domain is not counted. */
@@ -77,7 +78,7 @@ function checkUnread({ address, inbox }: MailboxRecord, now_ms: number): Finding
   if (!inbox || !last || now_ms - Date.parse(last.at) > INBOX_SKIPPED_SHOWN_MS) return [];
   const many = counted(inbox.unread, 'report', 'reports');
   const message = `${many} of DMARC or TLS in the inbox of ${address} could not be read, the last at ${last.at} (${UNREAD_WORDS[last.reason]}): ${last.subject}. What it says is not counted.`;
-  return [warning('inboxes', message, 'satchel mailbox list')];
+  return [aside('unread', warning('inboxes', message, 'satchel mailbox list'))];
 }
 
 const UNREAD_WORDS: Readonly<Record<InboxRecord['last_unread'][number]['reason'], string>> = {

@@ -51,13 +51,15 @@ async function checkDomains({ sending_domains, mailboxes }: Services): Promise<F
       }
       const own = mailboxes.list().filter(({ address }) => address.endsWith(`@${name}`));
       if (own.length > 0 && own.every(({ relay }) => relay === null)) {
-        return [ok(check, `${name}: its mail is captured and never leaves, so it needs no records.`)];
+        return [
+          aside(name, ok(check, `${name}: its mail is captured and never leaves, so it needs no records.`)),
+        ];
       }
       const { spf, dkim, dmarc } = await sending_domains.checkMailboxDns(`postmaster@${name}`);
       const failing = Object.entries({ SPF: spf, DKIM: dkim, DMARC: dmarc }).filter(
         ([, verdict]) => !verdict.ok,
       );
-      if (failing.length === 0) return [ok(check, `${name}: SPF, DKIM and DMARC are in place.`)];
+      if (failing.length === 0) return [aside(name, ok(check, `${name}: SPF, DKIM and DMARC are in place.`))];
       return failing.map(([record, verdict]) =>
         about(
           'sending_domain',

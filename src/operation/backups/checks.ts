@@ -59,14 +59,11 @@ function leftoverChecks({ data_dir, is_served }: CheckedDirectory): HealthCheck[
   const run: HealthCheck['run'] = () =>
     readdirSync(data_dir).flatMap((name): Finding[] => {
       const remedy = `rm -r ${shellWord(join(data_dir, name))}`;
-      if (name.startsWith(REPLACED)) {
-        return [
-          ok(check, `${name} keeps what a restore replaced. Once you don't need it, remove it.`, remedy),
-        ];
-      }
+      const kept = `${name} keeps what a restore replaced. Once you don't need it, remove it.`;
+      if (name.startsWith(REPLACED)) return [aside(name, ok(check, kept, remedy))];
       // Without a server it may be a restore that runs now.
       if (!name.startsWith(RESTORE_SCRATCH) || !is_served) return [];
-      return [warning(check, `${name} is left of a restore that was cut off.`, remedy)];
+      return [aside(name, warning(check, `${name} is left of a restore that was cut off.`, remedy))];
     });
   return [{ check, run }];
 }
@@ -129,9 +126,8 @@ function countOrphans({ sqlite, data_dir }: CheckedDirectory): Finding[] {
   }
   count += findUnnamed(sqlite, batch).length;
   if (count === 0) return [];
-  return [
-    ok(OBJECTS, `Files of no row: ${count}. They are uploads under way, or what the next start sweeps up.`),
-  ];
+  const message = `Files of no row: ${count}. They are uploads under way, or what the next start sweeps up.`;
+  return [aside('no row', ok(OBJECTS, message))];
 }
 
 const OVERDUE = 'backup_overdue';

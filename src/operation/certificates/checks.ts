@@ -41,7 +41,8 @@ export function certificateChecks({ config, clock, resolver }: On): HealthCheck[
     heldCertificateCheck({ config, clock }),
     {
       check: CHECK,
-      run: () => Promise.all(namesOf(config).map((name) => checkName(name, resolver))),
+      run: () =>
+        Promise.all(namesOf(config).map(async (name) => aside(name, await checkName(name, resolver)))),
     },
   ];
 }
@@ -118,10 +119,9 @@ async function checkName(name: string, resolver: On['resolver']): Promise<Findin
     );
   if (found.status === 'found' && found.records.length > 0)
     return ok(CHECK, `${name} leads to ${found.records.join(', ')}.`);
-  const finding = problem(
+  return problem(
     CHECK,
     `${name} has no address in the DNS: the authority can't reach it, and neither can anybody else.`,
     `publish an A or AAAA record for ${name}, or leave it out of --tls`,
   );
-  return aside(name, finding);
 }

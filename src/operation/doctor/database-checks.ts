@@ -9,7 +9,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { listPendingMigrations, MIGRATIONS } from '../../platform/database/migrate.ts';
 import { connect, listDefects } from '../../platform/database/plain-connection.ts';
 import { toIso } from '../../platform/host/clock.ts';
-import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { aside, type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { Histogram, Tally } from '../../platform/host/measures.ts';
 import { formatBytes } from '../../platform/words/phrases.ts';
 import { newestMoment, sizeOf } from './store.ts';
@@ -42,7 +42,7 @@ export function checkSoundness(sqlite: Sqlite): Finding[] {
     return [ok(check, `SQLite finds it sound. ${size}.`)];
   }
   const remedy = 'stop the server, then satchel restore FILE --yes';
-  return defects.map((defect) => problem(check, `It is damaged: ${defect}.`, remedy));
+  return defects.map((defect) => aside(defect, problem(check, `It is damaged: ${defect}.`, remedy)));
 }
 
 export function checkClock(sqlite: Sqlite, now_ms: number): Finding {

@@ -94,12 +94,14 @@ export function act(kind: Act['kind'], of: string | null = null, project: string
 /** Every noun with secrets has one of this name, and all that are fine are one finding. */
 const SEALED = 'sealed values';
 
-/** In place of a finding a noun, one for all whose sealed values decrypt. */
+/** In place of a finding a noun, one for all whose sealed values decrypt, and one for all that could not be checked. */
 export function joinSealed(findings: readonly Finding[]): Finding[] {
-  const isFine = ({ check, status }: Finding): boolean => check === SEALED && status === 'ok';
-  const others = findings.filter((finding) => !isFine(finding));
-  const is_lost = others.some(({ check }) => check === SEALED);
-  return is_lost || others.length === findings.length ? others : [...others, ok(SEALED, 'Each decrypts.')];
+  const { sealed = [], others = [] } = Object.groupBy(findings, ({ check }) =>
+    check === SEALED ? 'sealed' : 'others',
+  );
+  const lost = sealed.filter(({ status }) => status !== 'ok');
+  const told = lost.length > 0 ? lost : sealed;
+  return [...others, ...new Map(told.map((each) => [each.id, each])).values()];
 }
 
 /** A check of a noun's sealed values: it names those that do not decrypt. */

@@ -34,6 +34,8 @@ async function doctor(data_dir: string): Promise<Report> {
   const { exit, stdout, stderr } = await runWith(settings, 'doctor', '--json');
   const report: unknown = JSON.parse(stdout || JSON.stringify(stderr));
   if (!isPlainObject(report) || !Array.isArray(report.findings)) throw new Error(stdout + stderr);
+  const ids = report.findings.map(({ id }) => id);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   const bad: string[] = [];
   const ok: string[] = [];
   for (const { check, status, message, remedy } of report.findings) {
@@ -410,6 +412,65 @@ test('where a retry of all failed emails would leave out every one, it is named 
       /^warning failed emails: 1 failed .*, 1 of them sent while .* -> satchel email retry ID$/,
     ),
   );
+});
+
+test('of two things that a check finds each has an id of its own', async () => {
+  const { app, data_dir } = await startShop();
+  const { sending_domains, mailboxes, people, projects, webhooks } = app.services;
+  for (const n of [1, 2]) {
+    await sending_domains.add(actor, { name: `kept${n}.test`, is_trusted: true });
+    await mailboxes.add(actor, { address: `a@kept${n}.test`, relay: null });
+    await people.add(actor, null, { email: `p${n}@shop.test`, all_projects: true });
+    const project = await projects.create(actor, { name: `s${n}`, slug: `s${n}` });
+    await webhooks.create(project, { url: 'https://hooks.example.com/x' }, () => {});
+    mkdirSync(join(data_dir, `replaced-${n}`), { mode: 0o700 });
+  }
+  const now = Date.now();
+  sql(data_dir, "UPDATE webhooks SET disabled_reason = 'gone', is_active = 0");
+  sql(data_dir, "UPDATE projects SET link_domain = slug || '.example.com', link_domain_status = 'failing'");
+  sql(
+    data_dir,
+    `INSERT INTO emails (id, project_id, source, status, from_email, domain, to_email, subject, message_id, created_at, failed_at)
+     SELECT value, 1, 'api', value, 'a@b.test', 'b.test', 'c@d.test', 's', 'm', 1, ? FROM json_each('["failed", "unknown"]')`,
+    now,
+  );
+  sql(
+    data_dir,
+    `INSERT INTO email_reports (email_id, kind, address, words, reported_at, mailbox)
+     SELECT id, 'refused', 'c@d.test', 'no', ?, id || '@b.test' FROM emails`,
+    now,
+  );
+  sql(
+    data_dir,
+    `INSERT INTO inboxes (mailbox_id, version, host, port, security, username, sealed_password, folder, last_uid, unflagged,
+       reports, skipped, last_skipped, unread, last_unread)
+     SELECT id, '', 'imap.test', 993, 'tls', 'u', 'x', 'INBOX', 1, '[]', 0, 1, json_array(json_object('uid', 1, 'at', ?1)), 1,
+       json_array(json_object('at', ?2, 'subject', 's', 'reason', 'broken')) FROM mailboxes`,
+    now,
+    new Date(now).toISOString(),
+  );
+  sql(data_dir, 'UPDATE people SET wrong_codes = 9');
+  sql(
+    data_dir,
+    `INSERT INTO person_passkeys (id, credential_id, person_id, name, host, public_key, counter, backed_up, created_at, suspected_at)
+     SELECT id, id, id, 'Key', 'old.test', '', 0, 0, 1, 1 FROM people`,
+  );
+  sql(
+    data_dir,
+    `INSERT INTO audit_events (id, at, actor_kind, actor_name, event, metadata)
+     SELECT id, ?, 'system', 's', 'person.sign_in_failed',
+       json_object('email', email, 'count', 9, 'locked_out', json('true'), 'networks', json('[]')) FROM people`,
+    now,
+  );
+  const { bad, ok } = await doctor(data_dir);
+  const told = Map.groupBy(
+    [...bad, ...ok],
+    (line) => line.replace(/^(?:warning|problem) /, '').split(':')[0],
+  );
+  expect(Object.fromEntries([...told].map(([check, lines]) => [check, lines.length]))).toMatchObject({
+    ...{ 'sending domains': 2, webhooks: 2, 'link domains': 3, 'failed emails': 2, 'refusals in reports': 2 },
+    ...{ inboxes: 6, 'failed sign-ins': 4, passkeys: 4, leftovers: 2, mailboxes: 2 },
+  });
 });
 
 test('a domain whose records are in place is ok', async () => {
