@@ -22,6 +22,9 @@ const LOOKED_FOR_MS = 30 * DAY_MS;
 /** Shorter ones would stand in many an answer. */
 const ANSWER_ID = /^[\w-]{8,100}$/;
 
+/** Of these the words of the receiving server say what they are. */
+const FAILURES: readonly EventKind[] = ['hard', 'soft', 'ours'];
+
 const KINDS: Readonly<Record<EventKind, ReportKind>> = {
   hard: 'bounced',
   soft: 'soft_bounced',
@@ -46,7 +49,7 @@ export function takeEvent(
   if (email.status === 'sending') return false;
   const { kind, address, said, status } = told;
   const at = Math.max(0, Math.min(told.at ?? on.now_ms, on.now_ms));
-  const judged = said === '' ? null : judgeReply(said, status);
+  const judged = FAILURES.includes(kind) ? judgeReply(said, status) : null;
   const own = { kind: KINDS[kind], smtp_code: null, words: plainWords(told.words) || kind };
   const { kind: means, smtp_code, words } = judged ?? own;
   const evidence = { address, smtp_code, words: `${words} (reported by ${PROVIDERS[by.provider].label})` };

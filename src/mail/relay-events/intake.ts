@@ -63,26 +63,22 @@ export class RelayEventIntake {
       if (!signing?.isSigned(key, { headers, raw, body }))
         throw refused(`Its signature is missing, or not made with the key that is set for ${label}.`);
     }
-    const events = eventsIn(body).filter((event) => isPlainObject(event) && mark in event);
-    if (events.length < eventsIn(body).length)
-      throw invalid({ _: [`The body holds no events of ${label}.`] });
+    const all = eventsIn(body);
+    const events = all.filter(isPlainObject).filter((event) => mark in event);
+    if (events.length < all.length) throw invalid({ _: [`The body holds no events of ${label}.`] });
     if (events.length > MAX_EVENTS) throw invalid({ _: [`The body has more than ${MAX_EVENTS} events.`] });
-    return { events: events.filter(isPlainObject), is_signed };
+    return { events, is_signed };
   }
 
   /** Each is a piece of its own, so that nobody waits for many. */
   async #takeAll(row: EventsRow, is_signed: boolean, told: readonly ToldEvent[]): Promise<void> {
     const { database, relay_events, deliveries } = this.deps;
     const { provider } = row;
+    const by = { provider, is_signed, mailboxes: relay_events.mailboxesOf(database.read, provider) };
     const ends_ms = monotonicMs() + WAIT_MS;
     for (let open = told; open.length > 0; ) {
       const taken = await Promise.all(
-        open.map((one) =>
-          database.writePiece((tx) => {
-            const mailboxes = relay_events.mailboxesOf(tx, provider);
-            return deliveries.takeEvent(tx, one, { provider, is_signed, mailboxes });
-          }),
-        ),
+        open.map((one) => database.writePiece((tx) => deliveries.takeEvent(tx, one, by))),
       );
       open = open.filter((_one, index) => taken[index] === false);
       if (open.length > 0 && monotonicMs() >= ends_ms)

@@ -21,7 +21,7 @@ export interface ToldEvent {
   sent: { answer_id: string; subject: string } | null;
   /** By the provider's clock; null where it does not say. */
   at: number | null;
-  /** What the receiving server said, to be judged where a reply is in it; of a failure alone. */
+  /** What the receiving server said, to be judged where a reply is in it and the event is a failure. */
   said: string;
   /** Of such a reply, by the provider (RFC 3463). */
   status: string | null;
@@ -355,7 +355,7 @@ function readPostmark(event: Json): ToldEvent[] {
   return tell(record === 'SubscriptionChange' ? change : listed, text(event.Email) || event.Recipient, {
     code: text(object(event.Metadata).satchel),
     at: iso(event.BouncedAt) ?? iso(event.DeliveredAt) ?? iso(event.ChangedAt),
-    said: record === 'Bounce' ? text(event.Details) : '',
+    said: text(event.Details),
     words: text(event.Details) || text(event.Description) || text(reason) || text(record),
   });
 }

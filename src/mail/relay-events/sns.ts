@@ -5,16 +5,15 @@
 import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { AppError, invalid } from '../../errors.ts';
 import { DAY_MS, MINUTE_MS, monotonicMs } from '../../platform/host/clock.ts';
-import { type Destinations, hostOf } from '../../platform/http/destinations.ts';
+import { askOutside, type Outside, OutsideError } from '../../platform/http/outside.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import type { Sender } from '../../platform/http/sender.ts';
 import { hashToken } from '../../platform/secrets/token-format.ts';
 import type { EventRequest } from './providers.ts';
 import type { RelayEvents } from './service.ts';
 import type { EventsRow } from './tables.ts';
 
 /** Contract. */
-const FETCH_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
 const KEPT_MS = DAY_MS;
 const FAILURE_KEPT_MS = MINUTE_MS;
 /** A region has one or two at a time; whoever names more has each fetched again. */
@@ -32,10 +31,8 @@ const TEXT_OF_CONFIRMATION = [
 ];
 const DIGESTS: Readonly<Record<string, string>> = { 1: 'sha1', 2: 'sha256' };
 
-interface SnsDeps {
+interface SnsDeps extends Outside {
   relay_events: Pick<RelayEvents, 'claimTopic' | 'noteConfirmed'>;
-  destinations: Pick<Destinations, 'find'>;
-  sender: Pick<Sender, 'sendToFirst'>;
 }
 
 type Envelope = Readonly<Record<string, string>>;
@@ -124,17 +121,13 @@ export class Sns {
 
   /** What is answered to a GET, whole; null where that is no success. Follows no redirect. */
   async #get(url: URL): Promise<string | null> {
-    const destination = await this.deps.destinations.find(url);
-    if ('refusal' in destination) return null;
-    const head = [`GET ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, 'Connection: close'];
-    const answer = await this.deps.sender.sendToFirst(destination.addresses, {
-      port: 443,
-      certified_name: hostOf(url),
-      message: `${head.join('\r\n')}\r\n\r\n`,
-      timeout_ms: FETCH_MS,
-    });
-    const is_whole = 'said' in answer && answer.status >= 200 && answer.status < 300 && !answer.said.is_cut;
-    return is_whole ? answer.said.body : null;
+    try {
+      const answer = await askOutside(this.deps, url, { max_bytes: MAX_BYTES });
+      return answer.ok ? await answer.text() : null;
+    } catch (error) {
+      if (error instanceof OutsideError) return null;
+      throw error;
+    }
   }
 }
 

@@ -23,7 +23,7 @@ export class OutsideError extends Error {
 }
 
 /**
- * The answer of a checked address, within 10 s and 256 KiB; of a redirect as of anything else, as none is followed. Throws
+ * The answer of a checked address, within 10 s and 256 KiB unless given; of a redirect as of anything else, as none is followed. Throws
  * OutsideError.
  */
 export async function askOutside(
@@ -33,7 +33,8 @@ export async function askOutside(
     method = 'GET',
     headers = {},
     body = '',
-  }: { method?: string; headers?: Record<string, string>; body?: string },
+    max_bytes = MAX_ANSWER_BYTES,
+  }: { method?: string; headers?: Record<string, string>; body?: string; max_bytes?: number },
 ): Promise<Response> {
   const ends_ms = monotonicMs() + ANSWER_MS;
   const destination = await destinations.find(url);
@@ -49,14 +50,14 @@ export async function askOutside(
   const answer = await sender.sendToFirst(destination.addresses, {
     ...outgoing,
     timeout_ms,
-    whole_bytes: MAX_ANSWER_BYTES,
+    whole_bytes: max_bytes,
   });
   if ('failure' in answer) throw new OutsideError(`${url.host} gave no answer: ${answer.failure}`, true);
   const { status, said } = answer;
   if (said.is_cut) {
-    const is_large = Buffer.byteLength(said.body) > MAX_ANSWER_BYTES - SPLIT_CHARACTER_BYTES;
+    const is_large = Buffer.byteLength(said.body) > max_bytes - SPLIT_CHARACTER_BYTES;
     throw is_large
-      ? new OutsideError(`${url.host} answered with more than ${MAX_ANSWER_BYTES} bytes`, false)
+      ? new OutsideError(`${url.host} answered with more than ${max_bytes} bytes`, false)
       : new OutsideError(`${url.host} did not end its answer in time`, true);
   }
   if (status > 599) throw new OutsideError(`${url.host} answered ${status}`, false);
