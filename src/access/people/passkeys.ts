@@ -7,6 +7,7 @@ import { MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { actorOf, type SessionCaller } from '../../platform/http/callers.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
+import { unbracket } from '../../platform/http/hosts.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { CHALLENGE_MS, Challenges } from './challenges.ts';
@@ -72,7 +73,7 @@ export class Passkeys {
     this.#challenges = new Challenges(deps);
     this.#origin = origin;
     this.#host = hostname;
-    this.#has_name = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
+    this.#has_name = isIP(unbracket(hostname)) === 0;
   }
 
   /** Whether people may sign in so here. */
@@ -248,8 +249,10 @@ export class Passkeys {
     const { clientDataJSON, attestationObject } = told.response;
     let challenge = '';
     try {
+      const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
+      const fmt = attestation.get('fmt');
       // Certificates of makers, which nobody asked for, would have the library fetch what they name.
-      if (decodeAttestationObject(isoBase64URL.toBuffer(attestationObject)).get('attStmt').get('x5c'))
+      if (fmt !== 'none' && (fmt !== 'packed' || attestation.get('attStmt').get('x5c')))
         throw new Error('it has an attestation');
       const { verified, registrationInfo } = await verifyRegistrationResponse({
         response: { ...told, response: { clientDataJSON, attestationObject } },

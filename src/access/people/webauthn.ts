@@ -1,9 +1,4 @@
-/**
- * The library of passkeys. It is loaded when the first of them is asked for, and what it stands on wants reflect-metadata to have run
- * before: a compiled executable loads them in another order without this.
- */
-import 'reflect-metadata';
-
+/** What is used of the library of passkeys, which is loaded when the first of them is asked for. */
 export {
   generateAuthenticationOptions,
   generateRegistrationOptions,

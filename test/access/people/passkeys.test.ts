@@ -1,5 +1,6 @@
 /** Passkeys: adding and removing them, signing in by them, and all that is no passkey of anybody's here. */
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { SettingsService } from '@simplewebauthn/server';
 import { sql } from 'drizzle-orm';
 import { peopleChecks } from '../../../src/access/people/checks.ts';
 import { Authenticator, type Wrong } from '../../support/authenticator.ts';
@@ -128,12 +129,14 @@ describe('adding', () => {
       ['of signing in', device.make(asked, { challenge: String(of_sign_in.challenge) })],
       ['of another session', device.make(dataOf(await offer(other)))],
       ['made up', device.make({ ...asked, challenge: `${String(asked.challenge).slice(0, -2)}AA` })],
-      // Its certificates would be looked up where they say.
+      // Their certificates would be looked up where they say.
       ['attested', device.make(asked, { fmt: 'packed', statement: new Map([['x5c', new Map()]]) })],
+      ['attested within', device.make(asked, { fmt: 'android-safetynet', statement: new Map() })],
       ['nothing', {}],
       ['no object', 'x'],
       ['null', null],
     ];
+    const looked = spyOn(SettingsService, 'getRootCertificates');
     for (const [what, response] of wrong) {
       const refused = await keep(ann, response);
       expect([what, refused.status, Object.keys(refused.body.errors ?? {})]).toEqual([
@@ -142,6 +145,8 @@ describe('adding', () => {
         ['response'],
       ]);
     }
+    expect(looked).not.toHaveBeenCalled();
+    looked.mockRestore();
     const right = device.make(asked);
     expect((await keep(ann, right)).status).toBe(201);
     const again = await keep(ann, right);
