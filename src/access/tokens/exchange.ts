@@ -176,6 +176,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const WORDS_OF_CLAIMS: Readonly<Record<string, string>> = {
   exp: 'it has expired, or says not when',
   nbf: 'it is not good yet',
+  iat: 'its iat is no number',
 };
 
 /** The issuer that a token names, whoever made it. Throws Refusal. */

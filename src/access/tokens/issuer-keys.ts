@@ -20,7 +20,9 @@ interface Asked {
 }
 
 export class IssuerKeys {
-  readonly #asked = new Map<string, Asked>();
+  readonly #newest = new Map<string, Asked>();
+  /** The newest that came. They go on while newer ones are looked for: whoever has a stranger's key sets that off. */
+  readonly #came = new Map<string, Asked>();
 
   constructor(private readonly deps: Outside & { clock: Clock }) {}
 
@@ -28,7 +30,9 @@ export class IssuerKeys {
   of(issuer: string): JWTVerifyGetKey {
     return async (header, token) => {
       const { errors } = await import('jose');
-      const known = this.#ask(issuer, KEPT_MS);
+      const came = this.#came.get(issuer);
+      const known =
+        came && this.#isWithin(came, KEPT_MS) ? came : this.#ask(issuer, KEPT_MS, FAILURE_KEPT_MS);
       try {
         return await (await known.keys)(header, token);
       } catch (error) {
@@ -40,17 +44,27 @@ export class IssuerKeys {
   }
 
   /** Keys that were asked for within this time, else anew: once, whoever asks meanwhile. */
-  #ask(issuer: string, within_ms: number): Asked {
-    const now = this.deps.clock.now();
-    const known = this.#asked.get(issuer);
-    const age_ms = now - (known?.at_ms ?? 0);
-    if (known && age_ms >= 0 && age_ms < (known.has_failed ? FAILURE_KEPT_MS : within_ms)) return known;
-    const asked: Asked = { keys: this.#fetchKeys(issuer), at_ms: now, has_failed: false };
-    this.#asked.set(issuer, asked);
-    asked.keys.catch(() => {
-      asked.has_failed = true;
-    });
+  #ask(issuer: string, within_ms: number, failed_within_ms = within_ms): Asked {
+    const newest = this.#newest.get(issuer);
+    if (newest && this.#isWithin(newest, newest.has_failed ? failed_within_ms : within_ms)) return newest;
+    const asked: Asked = {
+      keys: this.#fetchKeys(issuer),
+      at_ms: this.deps.clock.now(),
+      has_failed: false,
+    };
+    this.#newest.set(issuer, asked);
+    asked.keys.then(
+      () => this.#came.set(issuer, asked),
+      () => {
+        asked.has_failed = true;
+      },
+    );
     return asked;
+  }
+
+  #isWithin({ at_ms }: Asked, within_ms: number): boolean {
+    const age_ms = this.deps.clock.now() - at_ms;
+    return age_ms >= 0 && age_ms < within_ms;
   }
 
   async #fetchKeys(issuer: string): Promise<JWTVerifyGetKey> {

@@ -31,6 +31,7 @@ const issuer = {
   told: ['RS256', 'ES256', 'EdDSA'] as Kid[],
   is_away: false,
   claims_to_be: '',
+  keys_at: '',
 };
 const server = Bun.serve({
   hostname: '127.0.0.1',
@@ -40,7 +41,8 @@ const server = Bun.serve({
     issuer.asked.push(pathname);
     if (issuer.is_away) return new Response('', { status: 500 });
     if (pathname === '/.well-known/openid-configuration')
-      return Response.json({ issuer: issuer.claims_to_be, jwks_uri: `${issuer.url}/keys` });
+      return Response.json({ issuer: issuer.claims_to_be, jwks_uri: issuer.keys_at });
+    if (pathname === '/elsewhere') return Response.redirect(`${issuer.url}/keys`);
     const keys = issuer.told.map(async (kid) => ({ ...(await exportJWK(pairs[kid].publicKey)), kid }));
     return Response.json({ keys: await Promise.all(keys) });
   },
@@ -57,6 +59,7 @@ beforeEach(async () => {
     told: ['RS256', 'ES256', 'EdDSA'],
     is_away: false,
     claims_to_be: issuer.url,
+    keys_at: `${issuer.url}/keys`,
   });
   stage = await startManagement({ env: { SATCHEL_WEBHOOK_ALLOW: '127.0.0.1' } });
   app = stage.app;
@@ -201,6 +204,7 @@ describe('anything else', () => {
       [await sign({ exp: now_s - 61 }), 'it has expired, or says not when', true],
       [await sign({ exp: undefined }), 'it has expired, or says not when', true],
       [await sign({ nbf: now_s + 61 }), 'it is not good yet', true],
+      [await sign({ iat: 'now' }), 'its iat is no number', true],
       [await sign({ aud: 'https://elsewhere.example' }), `its audience is not ${AUDIENCE}`, true],
       [await sign({ aud: undefined }), `its audience is not ${AUDIENCE}`, true],
       [await sign({ sub: 'repo:acme/shop:ref:refs/heads/a/b' }), 'its subject does not fit', true],
@@ -255,6 +259,9 @@ describe('anything else', () => {
     expect((await exchange(await sign())).status).toBe(429);
     app.clock.advance(15 * MINUTE_MS + 1);
     expect((await exchange(await sign())).status).toBe(201);
+    expect((await exchange('x')).status).toBe(401);
+    const rows = listOf(await stage.call('GET', '/audit?event=token_trust.refused', admin));
+    expect(rows).toMatchObject([{ metadata: { count: 1 } }, { metadata: { count: 30 } }]);
   });
 
   test('is 503 while the keys of the issuer can not be had, which counts as nobody’s failure', async () => {
@@ -316,6 +323,42 @@ test('keys are kept for ten minutes, and asked for anew when an unknown one sign
   expect(keysAsked()).toBe(3);
 });
 
+test('keys that came go on while newer ones can not be had, and while they are looked for', async () => {
+  await add();
+  await exchange(await sign());
+  issuer.is_away = true;
+  app.clock.advance(30_000);
+  issuer.asked = [];
+  for (let n = 0; n < 3; n++) {
+    expect((await exchange(await sign({}, 'other'))).status).toBe(503);
+    expect((await exchange(await sign())).status).toBe(201);
+    app.clock.advance(9_000);
+  }
+  expect(issuer.asked).toHaveLength(1);
+  app.clock.advance(10 * MINUTE_MS);
+  expect((await exchange(await sign())).status).toBe(503);
+});
+
+test('keys are asked for as webhooks go out: at no address inside, and past no redirect', async () => {
+  const { id } = dataOf(await add());
+  for (const [keys_at, reason] of [
+    ['http://10.0.0.1/keys', 'plain http is for hosts'],
+    ['https://10.0.0.1/keys', 'must lead to a public address'],
+    ['https://localhost/keys', 'must not lead to this machine'],
+    ['file:///etc/passwd', 'must begin with https://'],
+    ['keys', 'names no address of keys'],
+    [7, 'names no keys'],
+    [`${issuer.url}/elsewhere`, 'answered 302'],
+  ] as const) {
+    Object.assign(issuer, { keys_at });
+    app.clock.advance(5_000);
+    expect((await exchange(await sign())).status).toBe(503);
+    expect(await lastRefused()).toMatchObject([{ reason: expect.stringContaining(reason) }]);
+  }
+  expect(keysAsked()).toBe(0);
+  expect(listOf(await stage.call('GET', `/tokens?trust=${id}`, admin))).toEqual([]);
+});
+
 describe('a trust', () => {
   test('needs a subject of somebody, an issuer that may be asked, projects, and what goes together', async () => {
     for (const [more, field] of [
@@ -332,7 +375,7 @@ describe('a trust', () => {
       [{ can_write_vault: true }, 'read_only'],
       [{ can_administer: true }, 'can_administer'],
     ] as const) {
-      const answer = await add({ read_only: 'can_administer' in more ? false : undefined, ...more });
+      const answer = await add(more);
       expect([answer.status, invalidFieldsOf(answer)]).toEqual([422, [field]]);
     }
     expect((await add()).status).toBe(201);
