@@ -1,8 +1,9 @@
-/** Passkeys in the compiled executable, where the library of them is loaded in another order than elsewhere. */
+/** Passkeys and trusts in the compiled executable, which loads their libraries when they are first asked for. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { Authenticator } from '../support/authenticator.ts';
 import { openChromium } from '../support/chromium.ts';
 import { parseObject } from '../support/helpers.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { part } from '../support/parts.ts';
 import { makeDataDir } from '../support/temp.ts';
 import { freePort, satchel, startServer } from './binary.ts';
@@ -35,6 +36,40 @@ test('adds a passkey and signs in by it', async () => {
   expect([signed_in.status, signed_in.cookie]).toEqual([204, expect.stringContaining('satchel=')]);
   const listed = await satchel(['person', 'list', '--data-dir', data_dir]);
   expect(listed.stdout).toMatch(/PASSKEYS .* off +no +1 /s);
+});
+
+test('a job that proves who it is gets what the vault has for it, and nothing once its trust is removed', async () => {
+  const data_dir = makeDataDir();
+  const issuer = await startIssuer();
+  const env = { SATCHEL_WEBHOOK_ALLOW: '127.0.0.1' };
+  const server = await startServer(data_dir, env, [], ['--public-url', ORIGIN]);
+  const say = async (...args: string[]) => satchel([...args, '--data-dir', data_dir]);
+  await say('project', 'create', '--name', 'Shop');
+  await say('vault', 'set', 'env', 'A=1', '--project', 'shop');
+  const of_shop = ['--subject', 'repo:acme/shop:*', '--project', 'shop', '--can', 'read_vault,reveal_vault'];
+  const added = await say('token', 'trust', 'add', '--name', 'ci', '--issuer', issuer.url, ...of_shop);
+  expect(added.stdout).toBe(`Trust 1 (ci) takes tokens whose audience is ${ORIGIN}.\n`);
+  const exchange = async (sub: string) => {
+    const body = JSON.stringify({ token: await issuer.sign({ sub, aud: ORIGIN }) });
+    const headers = { 'Content-Type': 'application/json' };
+    const answer = await fetch(`${server.url}/api/public/v1/token/exchange`, {
+      ...{ method: 'POST', headers, body },
+    });
+    const { data = {} } = parseObject(await answer.text());
+    return { status: answer.status, token: String(Object(data).access_token) };
+  };
+  const { status, token } = await exchange('repo:acme/shop:main');
+  expect(status).toBe(201);
+  const read = () =>
+    fetch(`${server.url}/v1/secret/data/shop`, { headers: { Authorization: `Bearer ${token}` } });
+  expect(await (await read()).json()).toMatchObject({ data: { data: { A: '1' } } });
+  expect((await exchange('repo:acme/other:main')).status).toBe(401);
+  const listed = await say('token', 'trust', 'list');
+  expect(listed.stdout).toContain('its subject does not fit');
+  await say('token', 'trust', 'remove', '1', '--yes');
+  expect((await read()).status).toBe(403);
+  expect((await exchange('repo:acme/shop:main')).status).toBe(401);
+  expect(server.stderr()).not.toContain('eyJ');
 });
 
 test.skipIf(part('chromium') === null)(

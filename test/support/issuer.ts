@@ -29,6 +29,8 @@ export interface TestIssuer {
   shown: { authorization: string | null; client_secret: string | null } | null;
   /** Leads on as somebody who is signed in there: to the address of the way back. */
   approve(authorization_url: string): string;
+  /** A token of its own, which any job of its may have. */
+  sign(claims: JWTPayload): Promise<string>;
 }
 
 type Keys = Record<'first' | 'second' | 'other', CryptoKeyPair>;
@@ -59,6 +61,13 @@ export async function startIssuer(host = '127.0.0.1'): Promise<TestIssuer> {
       });
       return `${of('redirect_uri')}?code=${code}&state=${encodeURIComponent(of('state'))}`;
     },
+    sign(claims) {
+      const now_s = Math.floor(Date.now() / 1_000);
+      const kid = issuer.signs_with === 'other' ? 'first' : issuer.signs_with;
+      return new SignJWT({ iss: issuer.url, iat: now_s, exp: now_s + 300, ...claims })
+        .setProtectedHeader({ alg: 'RS256', kid })
+        .sign(pairs[issuer.signs_with].privateKey);
+    },
   };
   const answerToken = async (request: Request): Promise<Response> => {
     const form = new URLSearchParams(await request.text());
@@ -76,17 +85,11 @@ export async function startIssuer(host = '127.0.0.1'): Promise<TestIssuer> {
       .digest('base64url');
     if (!code || verifier !== code.challenge || code.redirect_uri !== form.get('redirect_uri'))
       return Response.json({ error: 'invalid_grant', error_description: 'no such code' }, { status: 400 });
-    const payload: JWTPayload = {
-      ...{ iss: issuer.url, aud: CLIENT.id, nonce: code.nonce },
-      iat: Math.floor(Date.now() / 1_000),
-      exp: Math.floor(Date.now() / 1_000) + 300,
+    const id_token = await issuer.sign({
+      ...{ aud: CLIENT.id, nonce: code.nonce },
       ...issuer.account,
       ...issuer.claims,
-    };
-    const kid = issuer.signs_with === 'other' ? 'first' : issuer.signs_with;
-    const id_token = await new SignJWT(payload)
-      .setProtectedHeader({ alg: 'RS256', kid })
-      .sign(pairs[issuer.signs_with].privateKey);
+    });
     return Response.json({ access_token: 'at', token_type: 'Bearer', expires_in: 300, id_token });
   };
   const answer = async (path: string, request: Request): Promise<Response> => {

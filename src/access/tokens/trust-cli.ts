@@ -39,7 +39,7 @@ export function registerTrustCommands(token: Noun<{ token_trusts: TokenTrusts }>
         options: {
           projects: '--project',
           environments: '--environment',
-          read_only: '--read-write',
+          read_only: 'a trust without --read-write',
           minutes: '--minutes',
         },
         errorsIn: (sound, { services }) => services.token_trusts.errorsIn(sound),

@@ -1,9 +1,9 @@
 /** Trusts: whose OIDC tokens are changed for access tokens of some minutes. They are made, listed and removed here. */
-import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
-import type { Actor, ManagementCaller } from '../../platform/http/callers.ts';
+import { type Actor, ADMINISTER, type ManagementCaller } from '../../platform/http/callers.ts';
 import {
   capabilitiesIn,
   capabilitiesNamed,
@@ -60,9 +60,10 @@ export class TokenTrusts {
     };
   }
 
-  /** The powers of its tokens. Throws as those of a token. */
+  /** The powers of its tokens. Throws as those of a token, and AppError `invalid` for `can_administer`. */
   powersOf(input: NewTrust, giver: ManagementCaller | null): Powers {
     const { projects, read_only = true, environments } = input;
+    if (input.can_administer === true) throw invalid({ [ADMINISTER]: ['is nothing that a trust gives'] });
     const capabilities = [...capabilitiesIn(input)];
     const scope = { all_projects: false, projects, ...(environments && { environments }) };
     return this.deps.tokens.powersOfNew({ ...scope, capabilities, read_only }, giver);

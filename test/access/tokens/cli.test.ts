@@ -1,6 +1,6 @@
 /** `satchel token`: what its verbs print, refuse and change. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { run, runJson, runRecord } from '../../support/command.ts';
+import { run, runJson, runRecord, runWith } from '../../support/command.ts';
 import { startTestApp } from '../../support/helpers.ts';
 import { makeDataDir } from '../../support/temp.ts';
 
@@ -102,4 +102,48 @@ test.each([
   expect(ran).toMatchObject({ exit, stdout: '' });
   expect(ran.stderr).not.toBe('');
   expect(await runJson(dir, 'token', 'list')).toEqual([]);
+});
+
+test('a trust is added, listed and removed; refusals name options, and it is asked before tokens end', async () => {
+  const dir = makeDataDir();
+  await run(dir, 'project', 'create', '--name', 'Shop');
+  const issuer = ['--issuer', 'https://issuer.example', '--project', 'shop'];
+  const add = ['token', 'trust', 'add', '--name', 'ci', ...issuer, '--subject'];
+  expect((await run(dir, 'token', 'trust', 'list')).stdout).toContain('There are no trusts.');
+  for (const [args, says] of [
+    [['repo:*', '--minutes', '61'], '--subject must have no * .*--minutes must be a whole number'],
+    [['a', '--can', 'write_vault'], 'a trust without --read-write does not go with can_write_vault'],
+    [['a', '--can', 'administer', '--read-write'], 'can_administer is nothing that a trust gives'],
+    [['a', '--claim', 'b'], '--claim takes NAME=VALUE'],
+    [['a', '--issuer', 'https://10.0.0.1'], '--issuer must lead to a public address'],
+    [['a', '--project', 'nowhere'], 'Project not found'],
+  ] as const) {
+    const refused = await run(dir, ...add, ...args);
+    expect([refused.exit > 0, refused.stdout, refused.stderr]).toEqual([
+      true,
+      '',
+      expect.stringMatching(new RegExp(says, 's')),
+    ]);
+  }
+  const claims = ['--claim', 'ref_protected=true', '--claim', 'a=b=c*', '--audience', 'satchel'];
+  const powers = ['--can', 'write_vault', '--read-write', '--environment', 'staging', '--minutes', '5'];
+  const made = await runRecord(dir, ...add, 'repo:acme/shop:*', ...claims, ...powers);
+  expect(made).toMatchObject({
+    ...{ id: 1, name: 'ci', issuer: 'https://issuer.example', subject: 'repo:acme/shop:*' },
+    ...{ audience: 'satchel', claims: { ref_protected: 'true', a: 'b=c*' }, projects: [{ slug: 'shop' }] },
+    ...{ can_write_vault: true, can_read_vault: false, read_only: false, environments: ['staging'] },
+    ...{ minutes: 5, last_used_at: null, last_refused: null, created_by: { kind: 'shell' } },
+  });
+  expect((await run(dir, ...add, 'a')).stderr).toContain('There is a trust of this name.');
+  const env = { SATCHEL_DATA_DIR: dir, SATCHEL_PUBLIC_URL: 'https://satchel.test' };
+  const other = await runWith(env, ...add, 'a', '--name', 'second');
+  expect(other.stdout).toBe('Trust 2 (second) takes tokens whose audience is https://satchel.test.\n');
+  const listed = await run(dir, 'token', 'trust', 'list');
+  expect(listed.stdout).toMatch(/second .* a +shop +read_only +15 .*ci .* shop +write_vault +5 +- +-/s);
+  const asked = await run(dir, 'token', 'trust', 'remove', '1');
+  expect([asked.exit, asked.stderr]).toEqual([1, expect.stringContaining('Add --yes to do it.')]);
+  expect((await run(dir, 'token', 'trust', 'remove', '1', '--yes')).stdout).toBe(
+    'Trust 1 (ci) is removed.\n',
+  );
+  expect((await run(dir, 'token', 'trust', 'remove', '1', '--yes')).stderr).toContain('Trust not found.');
 });
