@@ -5,6 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
 import { CAPABILITIES } from '../../../src/platform/http/callers.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
+import { startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { satchelCommand } from '../../support/executable.ts';
 import { actor, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { makeOneOfEach, type PathValues } from '../../support/one-of-each.ts';
@@ -43,9 +44,12 @@ beforeAll(async () => {
 
 type Mode = 'legacy' | 'auto';
 
-async function connect(token: string, { write = false, mode = 'legacy' as Mode } = {}): Promise<Client> {
+async function connect(
+  token: string,
+  { write = false, mode = 'legacy' as Mode, to = app } = {},
+): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  const url = new URL(`${app.url}/mcp${write ? '?write=1' : ''}`);
+  const url = new URL(`${to.url}/mcp${write ? '?write=1' : ''}`);
   const headers = { Authorization: `Bearer ${token}` };
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
   return client;
@@ -265,13 +269,41 @@ describe('what is answered', () => {
     const { contact_token } = app.services.contacts.get(owner.id, made.contact ?? '');
     for (const secret of [
       ...[key, admin, contact_token, 'CANARY-BODY', 'sk-canary', 'sbp-canary', 'e30=', 'whsec_'],
-      ...['contact_token', 'body_html', 'body_text', 'hooks.example.com/', 'unsubscribe?', 'token='],
+      ...['contact_token', 'body_html', 'body_text', 'hooks.example.com/', 'token='],
     ]) {
       expect([secret, told.filter((text) => text.includes(secret) && !text.includes('"markdown"'))]).toEqual([
         secret,
         [],
       ]);
     }
+  });
+
+  test('of a newsletter neither its words nor the ways that its reader has', async () => {
+    const on = await startBroadcastApp();
+    await on.template('own', {
+      body_html: '<p>CANARY <a href="{{view_url}}">view</a> {{contact_token}}</p>',
+    });
+    const list = await on.list({ archive: true });
+    const contact = await on.contact(list, 'ann@example.com');
+    const broadcast = await on.broadcast(list, { template: 'own' });
+    await on.send(broadcast);
+    const { token } = await on.app.services.tokens.create(actor, {
+      ...{ name: 'assistant', all_projects: true, projects: [], capabilities: [] },
+    });
+    const client = await connect(token, { to: on.app });
+    const [project, address] = [on.project.slug, 'ann@example.com'];
+    const emails = await use(client, 'emails', { project });
+    const [email] = Array.isArray(emails.json.data) ? emails.json.data : [];
+    const told = [
+      emails.text,
+      (await use(client, 'email_story', { project, id: email.id })).text,
+      (await use(client, 'contact_story', { project, address })).text,
+      (await use(client, 'contacts', { project, list })).text,
+    ].join();
+    expect(told.split(address).length).toBeGreaterThan(4);
+    const { contact_token } = on.app.services.contacts.get(on.project.id, String(contact.id));
+    for (const secret of ['CANARY', '/unsubscribe/', '/preferences/', '/view/', '/c/', contact_token])
+      expect([secret, told.includes(secret)]).toEqual([secret, false]);
   });
 
   test('texts are cut and hold nothing that nobody sees', async () => {
